@@ -60,7 +60,7 @@ interface Payload {
   readonly seen: Map<string, number>;
   /** The time of the last record that had one; null without. */
   after: number | null;
-  /** Counts down for each record inside a record, which has a number of its own in `seen`. */
+  /** Counts down for each record inside a record, which has its own number in `seen`. */
   inner: number;
 }
 

@@ -157,7 +157,7 @@ function timeOf(
   return timeProblem(time, field, received) ?? { time, field };
 }
 
-/** What the error for a text says that is no time in any form. */
+/** A part of the error for a text that is no time in any form. */
 export const NO_TIME = 'which cannot be read as a time';
 const LOCAL = 'it is a local time without a zone, so the time of receipt is used: set the zone of time';
 

@@ -73,7 +73,7 @@ test('a topic that no route takes is listed with a route, which is added, and it
   assert.equal(unknown?.fix, 'add a route: - topic: sensors/{device}');
   const malformed = before.causes.find(({ reason }) => reason === 'malformed');
   assert.deepEqual([malformed?.route, malformed?.topic], ['default', 'sensors/{device+}/{metric}']);
-  assert.match(malformed?.fix ?? '', /format: text/);
+  assert.match(malformed?.fix ?? '', /values/);
 
   const [route] = unknown!.proposals;
   const message = { topic: 'sensors/lonely', payload: '{"t1":21.5,"t2":null}' };

@@ -45,7 +45,7 @@ export function decodeForm(
     if (content instanceof DecodeError) return named(form, content);
     const result = content instanceof Parsed ? read(content.root, context) : decodeLayer(content);
     if (result instanceof DecodeError) {
-      // Of a guess, a content without a form of its own shows that the payload is something else.
+      // Of a guess, a content without a form that is known shows that the payload is something else.
       if (form.isGuess === true && UNREADABLE.has(result.reason)) continue;
       return named(form, result);
     }
