@@ -9,8 +9,6 @@ const UNITS = ['unit', 'units', 'unit_of_measurement', 'uom'];
 const OF_ANOTHER = /^(.+?)(?:[_.-](?:unit|units|unit_of_measurement|uom)|Units?)$/;
 /** The value of an object. */
 const VALUES = ['v', 'value'];
-/** Numbers that no unit belongs to. */
-const UNMEASURED = new Set('t time ts timestamp boot seq'.split(' '));
 
 /** The units that fields of an object state. */
 export interface SiblingUnits {
@@ -30,8 +28,8 @@ export function mayStateUnit(field: string): boolean {
 /**
  * The units in the fields of an object; null without any. A text is a unit
  *
- * - in `unit`, `units`, `unit_of_measurement` or `uom` beside `v` or `value`,
- * - there beside exactly one number, if it is a known unit: {"temperature": 21.5, "unit": "C"},
+ * - in `unit`, `units`, `unit_of_measurement` or `uom` beside `v` or `value`, and beside no other field: in
+ *   {"unit": "C", "interval": 60} it is a setting,
  * - in `temperature_unit` or `temperatureUnit` beside `temperature`.
  *
  * An empty text there is no metric either. Beside a text, only a known unit is one.
@@ -44,29 +42,18 @@ export function siblingUnits(fields: Readonly<Record<string, unknown>>): Sibling
     if (typeof raw !== 'string' || !mayStateUnit(field)) continue;
     const unit = raw.trim();
     if (unit !== '' && unitProblem(unit) !== null) continue;
-    const measured = UNITS.includes(field) ? valueBeside(fields, unit) : otherField(field);
-    if (measured === null || of.has(measured) || !canHave(unit, fields, measured)) continue;
+    const measured = UNITS.includes(field)
+      ? VALUES.find((name) => Object.hasOwn(fields, name))
+      : otherField(field);
+    if (measured === undefined || of.has(measured) || !canHave(unit, fields, measured)) continue;
     stated.add(field);
     if (unit !== '') of.set(measured, writtenUnit(unit));
   }
   return stated.size === 0 ? null : { stated, of };
 }
 
-/** The field that the unit of an object belongs to: its value, or its only number. */
-function valueBeside(fields: Readonly<Record<string, unknown>>, unit: string): string | null {
-  const value = VALUES.find((name) => Object.hasOwn(fields, name));
-  if (value !== undefined || !isUnit(unit)) return value ?? null;
-  let only: string | null = null;
-  for (const field in fields) {
-    if (typeof fields[field] !== 'number' || UNMEASURED.has(field)) continue;
-    if (only !== null) return null;
-    only = field;
-  }
-  return only;
-}
-
-function otherField(field: string): string | null {
-  return OF_ANOTHER.exec(field)?.[1] ?? null;
+function otherField(field: string): string | undefined {
+  return OF_ANOTHER.exec(field)?.[1];
 }
 
 /** Whether the value of a field can have a unit: a number, no value at the moment, or a text with a known unit. */

@@ -411,9 +411,10 @@ export const general: readonly SenderMessage[] = [
     topic: 'myRoot/temps/airSensor',
     payload: '{"temp":89, "units": "F"}',
     template: 'myRoot/temps/{device}',
+    mapping: { units: { temp: '{units}' } },
     readings: [['airSensor', 'temp', 89]],
     units: { temp: '°F' },
-    auto: 'same',
+    auto: 'values',
   },
   {
     source: 'DesconBelgrade/Klimerko, issue 51 (the topic is our own)',

@@ -50,7 +50,14 @@ for (const [name, decode] of Object.entries(WAYS)) {
       ],
       ['can be in no registry', { value: 3, uom: 'pieces' }, [['temperature', 3, 'pieces']]],
       ['is no metric when it is empty', { value: 3, unit: ' ' }, [['temperature', 3]]],
-      ['is that of the only number', { co2: 412, unit: 'ppm', seq: 7 }, [['co2', 412, 'ppm']]],
+      [
+        'is a text beside the only number, which can be a setting',
+        { interval: 60, unit: 'C', seq: 7 },
+        [
+          ['interval', 60],
+          ['unit', 'C'],
+        ],
+      ],
       [
         'is that of the field it is named after',
         { t_in: 21.5, t_in_unit: 'C', rh: 40, rhUnit: '%' },
@@ -66,14 +73,6 @@ for (const [name, decode] of Object.entries(WAYS)) {
           ['t_in', 21.5],
           ['t_out', 4],
           ['unit', 'C'],
-        ],
-      ],
-      [
-        'is a text beside the only number when it is no known unit',
-        { guests: 2, unit: '12B' },
-        [
-          ['guests', 2],
-          ['unit', '12B'],
         ],
       ],
       [
