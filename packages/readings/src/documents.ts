@@ -234,7 +234,10 @@ export interface ExplainDocument {
   readonly doubts?: readonly { readonly field: string; readonly reason: string }[];
   /** Why the message would go to quarantine. */
   readonly error?: { readonly reason: string; readonly message: string; readonly position: string | null };
-  /** The setting that makes such a message readable; null when its sender must change. */
+  /**
+   * The setting that makes such a message readable, or a number of a text that is in doubt; null when its sender must
+   * change.
+   */
   readonly fix?: string | null;
   /** Routes that would take the topic, when no route does. */
   readonly proposals?: readonly RouteProposal[];

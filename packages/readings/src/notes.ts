@@ -7,7 +7,8 @@ export interface Notes {
   /** The unit of a metric of a device, as the payload or the mapping states it: `Cel`, `%RH`. Called for each value. */
   unit(device: string, metric: string, unit: string): void;
   /**
-   * A field that was skipped while the rest of the payload was decoded.
+   * A field that was skipped while the rest of the payload was decoded, or whose value is not what it seems: a text that
+   * can be a number, a number that was rounded, or a field that is there several times.
    *
    * @param field its path in the payload, `update.state`
    * @param why a short reason for people, from a small set of texts: `it is null`

@@ -197,7 +197,7 @@ const ofFormats = formatNames.map((name) => ({
   run: (input: Buffer): string => {
     const kinds = [CONTEXT, NAMELESS].map((context) => {
       const decoded = formats[name]!(input, context);
-      checkDecoded(decoded, context, { mayBeEmpty: name === 'auto' });
+      checkDecoded(decoded, context, { mayBeEmpty: name === 'auto' || name === 'json' });
       return kindOf(decoded);
     });
     return kinds.join('; ');

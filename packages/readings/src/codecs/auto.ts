@@ -2,7 +2,7 @@ import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
 import { Mapping } from '../mapping/compile-mapping.ts';
 import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
 import { BareText, parseWithNonNumbers } from '../mapping/payload-tree.ts';
-import { NO_TIME } from '../mapping/record-time.ts';
+import { mayBeTime, NO_TIME } from '../mapping/record-time.ts';
 import type { Reading } from '../reading.ts';
 import { readFlatRecord } from './flat-record.ts';
 import { firstByte } from './forms/form.ts';
@@ -15,10 +15,11 @@ import { decodePlain } from './plain.ts';
 import { decodeSenmlCbor, looksLikeSenmlCbor } from './senml-cbor.ts';
 import { looksLikeSenml, readSenmlJson } from './senml-json.ts';
 import { decodeUtf8 } from './utf8.ts';
+import { keepDigits, noteRounded } from './whole-numbers.ts';
 
 // A payload is decoded by the strict format first, because that costs less. A mapping reads what this format refuses, and
-// JSON with names that only a mapping reads: `last_seen` as a time, or an array of objects with a name and a value. Texts
-// of JSON stay texts in both.
+// JSON with names that only a mapping reads: `last_seen` as a time, or an array of objects with a name and a value. Both
+// read texts of JSON by the same rule.
 
 /** Every line of line protocol has a field, and no plain value has this character. */
 const EQUALS = 0x3d;
@@ -32,7 +33,7 @@ const PLAIN_MAPPING = new Mapping({});
  * @param zone of local times: a name of the IANA database; null: UTC, with a note
  */
 export function autoDecoder(zone: string | null): Decode {
-  const mapping = new Mapping({ values: { '*': 'as-is' }, ...(zone === null ? {} : { time: { zone } }) });
+  const mapping = new Mapping(zone === null ? {} : { time: { zone } }, 'json');
   const decode: Decode = (payload, context) => decodeFormat(payload, context, mapping);
   const read = (root: unknown, context: DecodeContext) => readTree(root, context, mapping);
   return (payload, context) => {
@@ -60,10 +61,13 @@ function decodeFormat(payload: Uint8Array, context: DecodeContext, mapping: Mapp
 function decodeAnyJson(payload: Uint8Array, context: DecodeContext, mapping: Mapping): Result {
   const flat = readFlatRecord(payload, context);
   if (flat !== null) return flat;
-  const root = parseJson(payload);
-  if (root instanceof DecodeError)
-    return root.reason === 'too_many_readings' ? root : (readNonNumbers(payload, context, mapping) ?? root);
-  return readTree(root, context, mapping);
+  const parsed = parseJson(payload, context.notes);
+  if (parsed instanceof DecodeError)
+    return parsed.reason === 'too_many_readings'
+      ? parsed
+      : (readNonNumbers(payload, context, mapping) ?? parsed);
+  if (looksLikeSenml(parsed)) return readSenmlJson(noteRounded(payload, parsed, context.notes), context);
+  return readTree(keepDigits(payload, parsed, context.notes, mayBeTime), context, mapping);
 }
 
 /** Reads parsed JSON, or what another form has in place of it. */
@@ -90,7 +94,7 @@ function haveTwins(readings: readonly Reading[]): boolean {
 
 /** Reads JSON that has NaN or infinite numbers; null when the payload is something else. */
 function readNonNumbers(payload: Uint8Array, context: DecodeContext, mapping: Mapping): Result | null {
-  const root = parseWithNonNumbers(payload);
+  const root = parseWithNonNumbers(payload, context.notes);
   return root === undefined ? null : mapping.read(root, context);
 }
 

@@ -5,8 +5,11 @@ import { MAX_TEXT_LENGTH } from '../reading.ts';
 // InfluxDB line protocol, as InfluxDB 1.x and 2.x read it:
 // https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
 
-/** A field value. Integers (`1i`) and unsigned integers (`1u`) are numbers, as floats are. */
-export type FieldValue = number | string | boolean;
+/**
+ * A field value. Integers (`1i`) and unsigned integers (`1u`) are numbers, as floats are, and those that no double
+ * represents are bigints.
+ */
+export type FieldValue = number | string | boolean | bigint;
 
 /** One line: a measurement with its tags, at least one field, and maybe a time. */
 export interface Point {
@@ -230,14 +233,19 @@ function readField(token: string): FieldValue | Error {
   }
   const digits = token.slice(0, -1);
   if (INTEGER.test(token)) {
-    if (BigInt.asIntN(64, bigint(digits)) === bigint(digits)) return Number(digits);
+    if (BigInt.asIntN(64, bigint(digits)) === bigint(digits)) return integer(digits);
     return new Error('unable to parse integer: value out of range');
   }
   if (UNSIGNED.test(token)) {
-    if (BigInt.asUintN(64, bigint(digits)) === bigint(digits)) return Number(digits);
+    if (BigInt.asUintN(64, bigint(digits)) === bigint(digits)) return integer(digits);
     return new Error('unable to parse unsigned: value out of range');
   }
   return new Error('invalid number');
+}
+
+function integer(digits: string): number | bigint {
+  const value = Number(digits);
+  return Number.isSafeInteger(value) || BigInt(value) === bigint(digits) ? value : bigint(digits);
 }
 
 /** BigInt has no leading plus sign. */

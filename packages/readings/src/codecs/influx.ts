@@ -13,6 +13,7 @@ import { MAX_TIME } from '../time.ts';
 import { findLines, type Point, parsePoint, type Span } from './influx-line.ts';
 import { compileInfluxNames, type InfluxNames } from './influx-names.ts';
 import { decodeUtf8 } from './utf8.ts';
+import { ROUNDED } from './whole-numbers.ts';
 
 /** Microseconds of each unit of a timestamp; nanoseconds and `auto` are computed from its digits. */
 const UNITS = { ns: 0, us: 1, ms: 1e3, s: 1e6, m: 6e7, h: 3.6e9, auto: 0 } as const;
@@ -42,6 +43,8 @@ export interface InfluxOptions {
 }
 
 const DEFAULT_NAMES = compileInfluxNames();
+/** Characters of a field in a note. */
+const LONGEST_NOTED = 64;
 /** Lines that are reported for one payload. */
 const MOST_REPORTED = 10;
 /** Lines in one step of `splitLinesInSteps`: some milliseconds of work. */
@@ -49,7 +52,7 @@ const LINES_AT_ONCE = 1000;
 
 /**
  * Creates a decoder of InfluxDB line protocol. Each field is a reading, at the time of its line or else at the time of
- * receipt. Integers are numbers (rounded beyond 2^53), booleans are 1 and 0, texts stay texts. One line that is not
+ * receipt. Integers are numbers (rounded beyond 2^53, with a note), booleans are 1 and 0, texts stay texts. One line that is not
  * valid refuses the payload; `splitLines` separates them.
  */
 export function influxDecoder(options: InfluxOptions = {}): Decode {
@@ -186,7 +189,8 @@ function readPoint(
     if (isLevel) ofLevel ??= deviceOfValue(context, names.device(point, database, short), metric);
     const device = isLevel ? ofLevel! : usual;
     if (device instanceof DecodeError) return device;
-    const value = readValue(raw, field);
+    if (typeof raw === 'bigint') context.notes?.ignored(field.slice(0, LONGEST_NOTED), ROUNDED);
+    const value = readValue(typeof raw === 'bigint' ? Number(raw) : raw, field);
     if (value instanceof DecodeError) return value;
     into.push(makeReading(device, metric, time, value, received, null, null));
   }

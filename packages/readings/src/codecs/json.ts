@@ -9,7 +9,8 @@ import {
   recordPosition,
   tooManyReadings,
 } from '../make-reading.ts';
-import { isLikelyTime } from '../mapping/record-time.ts';
+import type { Quantity } from '../mapping/numbers.ts';
+import { isLikelyTime, mayBeTime } from '../mapping/record-time.ts';
 import { isShortTime, MAY_BE_TIME, mayBeUptime } from '../mapping/short-time.ts';
 import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
 import { ASSUMED_UTC, hasZone } from '../mapping/times.ts';
@@ -18,8 +19,10 @@ import { quote } from '../quote.ts';
 import type { Reading, ReadingValue } from '../reading.ts';
 import { mayNameSender, senderField, severalSenders } from '../record-senders.ts';
 import { readFlatRecord } from './flat-record.ts';
+import { type FieldNote, readJsonValue } from './json-value.ts';
 import { parseJson } from './parse-json.ts';
 import { readScalar } from './scalar.ts';
+import { keepDigits } from './whole-numbers.ts';
 
 /** Fields that are no metric, except a `t` that is no time. */
 const RESERVED = new Set('t time ts timestamp v value boot seq device metric'.split(' '));
@@ -43,8 +46,10 @@ export const LIKELY_TIME = new DecodeError('invalid_time', 'the record has a fie
 export const decodeJson: Decode = (payload, context) => {
   const flat = readFlatRecord(payload, context);
   if (flat !== null) return flat;
-  const root = parseJson(payload);
-  return root instanceof DecodeError ? root : readJson(root, context, false);
+  const root = parseJson(payload, context.notes);
+  return root instanceof DecodeError
+    ? root
+    : readJson(keepDigits(payload, root, context.notes, mayBeTime), context, false);
 };
 
 /**
@@ -57,20 +62,51 @@ export function readJson(
   context: DecodeContext,
   findsTimes: boolean,
 ): readonly Reading[] | DecodeError {
+  const notes: FieldNote[] = [];
+  const readings = readRoot(root, context, findsTimes, notes);
+  if (!(readings instanceof DecodeError))
+    for (const [field, why] of notes) context.notes?.ignored(field, why);
+  return readings;
+}
+
+function readRoot(
+  root: unknown,
+  context: DecodeContext,
+  findsTimes: boolean,
+  notes: FieldNote[],
+): readonly Reading[] | DecodeError {
+  if (typeof root === 'string') return readBareText(root, context, notes);
   if (typeof root !== 'object' || root === null) return readScalar(root, context);
-  if (Array.isArray(root)) return readArray(root, context, findsTimes);
+  if (Array.isArray(root)) return readArray(root, context, findsTimes, notes);
   const record = root as Record<string, unknown>;
   if (Array.isArray(record.readings) && Object.keys(record).length === 1) {
-    return readArray(record.readings, context, findsTimes);
+    return readArray(record.readings, context, findsTimes, notes);
   }
   const readings: Reading[] = [];
-  return readRecord(record, context, readings, findsTimes, null) ?? readings;
+  return readRecord(record, context, readings, findsTimes, notes, null) ?? readings;
+}
+
+function readBareText(
+  text: string,
+  context: DecodeContext,
+  notes: FieldNote[],
+): readonly Reading[] | DecodeError {
+  const value = readJsonValue(text, null, notes);
+  if (value === null) return [];
+  if (typeof value !== 'object' || value instanceof DecodeError)
+    return value instanceof DecodeError ? value : readScalar(value, context);
+  const readings = readScalar(value.value, context);
+  if (readings instanceof DecodeError) return readings;
+  const [{ device, metric }] = readings as [Reading];
+  noteUnit(context, device, metric, value.unit ?? undefined);
+  return readings;
 }
 
 function readArray(
   records: readonly unknown[],
   context: DecodeContext,
   findsTimes: boolean,
+  notes: FieldNote[],
 ): readonly Reading[] | DecodeError {
   if (records.length === 0) return new DecodeError('empty_payload', 'the array holds no readings');
   if (records.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(records.length);
@@ -82,7 +118,7 @@ function readArray(
   for (let i = 0; i < records.length; i++) {
     const first = readings.length;
     const error =
-      readElement(records[i], context, readings, findsTimes, seen) ??
+      readElement(records[i], context, readings, findsTimes, notes, seen) ??
       overwrites(readings, first, context, seen);
     if (error === LIKELY_TIME) return error;
     if (error !== null)
@@ -109,10 +145,11 @@ function readElement(
   context: DecodeContext,
   into: Reading[],
   findsTimes: boolean,
+  notes: FieldNote[],
   seen: Seen,
 ): DecodeError | null {
   if (typeof record === 'object' && record !== null && !Array.isArray(record)) {
-    return readRecord(record as Record<string, unknown>, context, into, findsTimes, seen);
+    return readRecord(record as Record<string, unknown>, context, into, findsTimes, notes, seen);
   }
   return new DecodeError('malformed', `${quote(record)} is not an object such as {"t": ..., "v": ...}`);
 }
@@ -187,6 +224,7 @@ function readRecord(
   context: DecodeContext,
   into: Reading[],
   findsTimes: boolean,
+  notes: FieldNote[],
   seen: Seen | null,
 ): DecodeError | null {
   let timeField = '';
@@ -276,9 +314,11 @@ function readRecord(
     const metric = resolveMetric(context.metric, metricName);
     if (metric instanceof DecodeError) return metric;
     valueDevice = device;
-    const value = readValue(rawValue, valueField);
+    // In the documents of the API the types of values are those of the store.
+    const isOurs = record.received !== undefined && record.quality !== undefined;
+    const value = isOurs ? readValue(rawValue, valueField) : readJsonValue(rawValue, valueField, notes);
     if (value instanceof DecodeError) return value;
-    into.push(makeReading(device, metric, time, value, received, boot, seq));
+    if (value !== null) into.push(reading(device, metric, time, value, context, boot, seq));
     valueMetric = metric;
   } else if (metricName !== null || metrics === 0) {
     return new DecodeError('malformed', 'the object has no value; give it as "v"');
@@ -299,12 +339,28 @@ function readRecord(
     if (metric instanceof DecodeError) return metric;
     const device = field === context.metric ? deviceOfValue(context, deviceName, field) : fieldDevice;
     if (device instanceof DecodeError) return device;
-    const value = readValue(record[field], field);
+    const value = readJsonValue(record[field], field, notes);
     if (value instanceof DecodeError) return value;
-    into.push(makeReading(device, metric, time, value, received, boot, seq));
+    if (value === null) continue;
     if (units !== null) noteUnit(context, device, metric, units.of.get(field));
+    into.push(reading(device, metric, time, value, context, boot, seq));
   }
   return null;
+}
+
+/** Makes a reading. A quantity has its unit, which is noted. */
+function reading(
+  device: string,
+  metric: string,
+  time: number,
+  value: ReadingValue | Quantity,
+  context: DecodeContext,
+  boot: string | null,
+  seq: number | null,
+): Reading {
+  if (typeof value !== 'object') return makeReading(device, metric, time, value, context.received, boot, seq);
+  noteUnit(context, device, metric, value.unit ?? undefined);
+  return makeReading(device, metric, time, value.value, context.received, boot, seq);
 }
 
 function noteUnit({ notes }: DecodeContext, device: string, metric: string, unit: string | undefined): void {

@@ -1,7 +1,9 @@
 import { DecodeError } from '../codec.ts';
+import type { Notes } from '../notes.ts';
 import { quote } from '../quote.ts';
 import { jsonTooLarge } from './json-bounds.ts';
 import { findSyntaxProblem } from './json-syntax.ts';
+import { noteRepeatedNames } from './repeated-names.ts';
 import { byteOffset, decodeUtf8 } from './utf8.ts';
 
 /** Largest number of values in a payload: 10,000 readings with ten fields each, and their objects, have fewer. */
@@ -15,18 +17,24 @@ const MAX_FIELDS = 20_000;
 const NEVER_TOO_MANY = MAX_VALUES;
 const BOUNDS = { values: MAX_VALUES, fields: MAX_FIELDS };
 
-/** Parses the JSON value of a payload. Returns a DecodeError when it is invalid; no JSON value is a DecodeError. */
-export function parseJson(payload: Uint8Array): unknown {
+/**
+ * Parses the JSON value of a payload. Returns a DecodeError when it is invalid; no JSON value is a DecodeError. Of fields
+ * with the same name in one object, the last one counts; the others are noted.
+ */
+export function parseJson(payload: Uint8Array, notes?: Notes): unknown {
   const tooMany = payload.length <= NEVER_TOO_MANY ? null : jsonTooLarge(payload, BOUNDS);
   if (tooMany !== null)
     return new DecodeError('too_many_readings', `${tooMany} in one payload; send them in several`);
   const text = decodeUtf8(payload);
   if (text instanceof DecodeError) return text;
+  let root: unknown;
   try {
-    return JSON.parse(text);
+    root = JSON.parse(text);
   } catch {
     return syntaxError(payload, text);
   }
+  if (notes !== undefined) noteRepeatedNames(payload, text, root, notes);
+  return root;
 }
 
 function syntaxError(payload: Uint8Array, text: string): DecodeError {

@@ -1,7 +1,9 @@
 import { decode, type Token, Tokenizer, Type } from 'cborg';
 import { type Decode, DecodeError } from '../codec.ts';
+import type { Notes } from '../notes.ts';
 import { MAX_VALUES } from './parse-json.ts';
 import { readSenmlJson } from './senml-json.ts';
+import { ROUNDED } from './whole-numbers.ts';
 
 /** The JSON label of each CBOR label: RFC 8428, table 4 in section 6. */
 const LABELS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
@@ -31,7 +33,7 @@ export const decodeSenmlCbor: Decode = (payload, context) => {
   if (payload.length === 0) return new DecodeError('empty_payload', 'the payload has no bytes');
   const root = parseCbor(payload);
   if (root instanceof DecodeError) return root;
-  return readSenmlJson(Array.isArray(root) ? root.map(toRecord) : root, context);
+  return readSenmlJson(Array.isArray(root) ? root.map((map) => toRecord(map, context.notes)) : root, context);
 };
 
 /**
@@ -106,13 +108,15 @@ function decimalFraction(content: unknown): number {
 }
 
 /** A record with the labels and types of JSON. Other values stay as they are and are checked with it. */
-function toRecord(map: unknown): unknown {
+function toRecord(map: unknown, notes: Notes | undefined): unknown {
   if (!(map instanceof Map)) return map;
   const record: Record<string, unknown> = Object.create(null);
   for (const [label, value] of map as Map<unknown, unknown>) {
     const name = LABELS.get(label) ?? label;
     // Unknown integer labels are extensions that may be ignored.
-    if (typeof name === 'string') record[name] = toJson(value);
+    if (typeof name !== 'string') continue;
+    record[name] = toJson(value);
+    if (typeof value === 'bigint' && BigInt(record[name] as number) !== value) notes?.ignored(name, ROUNDED);
   }
   return record;
 }

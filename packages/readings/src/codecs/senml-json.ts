@@ -4,6 +4,7 @@ import { quote } from '../quote.ts';
 import type { Reading } from '../reading.ts';
 import { parseJson } from './parse-json.ts';
 import { readPack, type SenmlRecord } from './senml.ts';
+import { noteRounded } from './whole-numbers.ts';
 
 /** RFC 8428 section 5: the labels and the JSON types of their values. */
 const TYPES: ReadonlyMap<string, 'string' | 'number' | 'boolean'> = new Map([
@@ -16,8 +17,9 @@ const VALUE_LABELS = ['v', 'vs', 'vb', 'vd', 's'];
 
 /** SenML in JSON (RFC 8428, `application/senml+json`): an array of records. */
 export const decodeSenmlJson: Decode = (payload, context) => {
-  const root = parseJson(payload);
-  return root instanceof DecodeError ? root : readSenmlJson(root, context);
+  const root = parseJson(payload, context.notes);
+  if (root instanceof DecodeError) return root;
+  return readSenmlJson(noteRounded(payload, root, context.notes), context);
 };
 
 /** Like `decodeSenmlJson`, from the parsed value. */

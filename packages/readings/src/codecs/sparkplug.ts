@@ -21,6 +21,7 @@ import {
   type SparkplugMetric,
   type SparkplugPayload,
 } from './sparkplug-payload.ts';
+import { ROUNDED } from './whole-numbers.ts';
 
 /** Least time between two requests to one node, and between two requests to any nodes, microseconds. */
 const REBIRTH_EVERY = 30_000_000;
@@ -154,6 +155,8 @@ export class SparkplugDecoder implements StatefulDecoder {
         notes?.ignored(name, value.ignored);
         continue;
       }
+      if (metric.value?.kind === 'integer' && notes !== undefined && isRounded(metric.value.value, value))
+        notes.ignored(name, ROUNDED);
       const word = metricWord(name);
       if (metric.unit !== null) notes?.unit(device, word, metric.unit);
       readings.push(makeReading(device, word, time, value, received, null, null));
@@ -249,6 +252,12 @@ function readingValue(
   }
   if (value.kind === 'other') return { ignored: `the data type ${type} is not supported` };
   return { ignored: `its value does not have its data type, ${type}` };
+}
+
+/** Whether a number is not exactly that of its 64 bits, signed or unsigned. */
+function isRounded(bits: bigint, value: ReadingValue): boolean {
+  if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return false;
+  return BigInt.asUintN(64, BigInt(value)) !== bits;
 }
 
 /** The number with the fewest digits that is this value as a 32-bit float: 21.3, not 21.299999237060547. */

@@ -1,4 +1,5 @@
 import { unitProblem } from '../reading.ts';
+import { DECIMALS } from './numbers.ts';
 import { type MappingOptions, VALUE_KINDS } from './options.ts';
 import { PARSED_AS } from './parsed-fields.ts';
 import { isTable } from './paths.ts';
@@ -25,7 +26,7 @@ export interface MappingProblem {
 /** Every key of a mapping. */
 export const MAPPING_KEYS = [
   ...(['records', 'parse', 'device', 'metric', 'value', 'unit', 'time', 'keep', 'drop', 'rename'] as const),
-  ...(['values', 'units', 'scale', 'offset'] as const),
+  ...(['values', 'units', 'scale', 'offset', 'decimal'] as const),
 ] as const satisfies readonly (keyof MappingOptions)[];
 
 const TIME_KEYS = ['field', 'zone', 'unit', 'format'] as const;
@@ -71,6 +72,7 @@ class Check {
     this.#template(table.device, ['device']);
     this.#template(table.metric, ['metric']);
     this.#time(table.time);
+    this.#choice(table.decimal, DECIMALS, ['decimal']);
     for (const key of ['keep', 'drop'] as const) this.#patterns(table[key], key);
     this.#rename(table.rename);
     this.#values(table.values);

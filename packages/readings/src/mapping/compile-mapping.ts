@@ -14,7 +14,7 @@ import { quote } from '../quote.ts';
 import { deviceNameProblem, metricNameProblem, type Reading, unitProblem } from '../reading.ts';
 import { senderField, severalSenders } from '../record-senders.ts';
 import { cleanName, restoreName } from './clean-name.ts';
-import { type FieldPlan, FieldPlans } from './field-plans.ts';
+import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
 import { seriesOf, type TimedRecords, timedRecords } from './history.ts';
 import {
@@ -25,6 +25,7 @@ import {
   recordList,
   unitOfElement,
 } from './named-values.ts';
+import { Doubt, numberOf } from './numbers.ts';
 import { type MappingOptions, timeOptions } from './options.ts';
 import { type ParsedAs, parseFields } from './parsed-fields.ts';
 import { isObject, isTable, type RecordAt, recordsAt, valueAt } from './paths.ts';
@@ -89,7 +90,7 @@ export function compileMapping(options: MappingOptions): Decode {
   const mapping = new Mapping(options);
   const read = (root: unknown, context: DecodeContext) => mapping.read(root, context);
   const decode: Decode = (payload, context) => {
-    const root = parsePayload(payload);
+    const root = parsePayload(payload, context.notes);
     return root instanceof DecodeError ? root : mapping.read(root, context);
   };
   return (payload, context) => {
@@ -122,7 +123,8 @@ export class Mapping {
   /** Whether times are found by the names of their fields, also in arrays inside a record. */
   readonly #findsTimes: boolean;
 
-  constructor(options: MappingOptions) {
+  /** @param otherwise how metrics are read that `values` does not have */
+  constructor(options: MappingOptions, otherwise: ReadKind = 'auto') {
     this.#parse = Object.entries(options.parse ?? {});
     this.#records = options.records === undefined ? null : [options.records].flat();
     this.#device = options.device === undefined ? null : compileTemplate(options.device);
@@ -144,7 +146,7 @@ export class Mapping {
     for (const unit of Object.values(options.units ?? {})) {
       if (unit.includes('{')) for (const name of compileTemplate(unit).names) consumed.add(name);
     }
-    this.#plans = new FieldPlans(options, consumed);
+    this.#plans = new FieldPlans(options, consumed, otherwise);
   }
 
   /**
@@ -233,11 +235,11 @@ export class Mapping {
     const plan = this.#plans.field(place);
     if (value === null) return this.#skip(payload, plan, place, 'it is null');
     if (plan.name === null) return this.#skip(payload, plan, place, null);
-    const { kind } = this.#plans.metric(metric);
+    const { kind, decimal } = this.#plans.metric(metric);
     if (isBare && kind === 'auto' && typeof value === 'string') {
       const state = commonStateOf(value);
       const isKnown = state !== null || isNoValue(value) || this.#isNumber(value, metric);
-      if (!isKnown) return unknownWord(value, metric);
+      if (!isKnown) return unknownWord(value, metric, numberOf(value, decimal));
       if (state !== null) value = state;
     }
     const current: Current = {
@@ -584,6 +586,7 @@ export class Mapping {
       return null;
     }
     seen.set(identity, index);
+    if (found.doubt !== undefined) context.notes?.ignored(path, found.doubt);
     readings.push(makeReading(device, metric, time, found.value, context.received, boot, seq));
     if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
     const planned = typeof found.value === 'number' ? unitOf(plan.unit, values) : null;
@@ -700,7 +703,8 @@ function overwrites(device: string, metric: string): DecodeError {
   );
 }
 
-function unknownWord(text: string, metric: string): DecodeError {
+function unknownWord(text: string, metric: string, number: unknown): DecodeError {
+  if (number instanceof Doubt) return new DecodeError('malformed', `${quote(text)}: ${number.why}`);
   return new DecodeError(
     'malformed',
     `${quote(text)} is not a number and not a word for a state: set values of the mapping, such as ` +

@@ -1,18 +1,24 @@
 import { MAX_METRIC_LENGTH } from '../reading.ts';
 import { cleanName } from './clean-name.ts';
+import type { Decimal } from './numbers.ts';
 import type { MappingOptions, ValueKind } from './options.ts';
 import { Patterns, substitute } from './patterns.ts';
 import { compileTemplate, type Template } from './template.ts';
 import { registeredUnit } from './units.ts';
 
+/** How a metric is read. `json`, of payloads without a mapping: like `auto`, and colours are texts. */
+export type ReadKind = ValueKind | 'json';
+
 /** How the values of a metric are read. */
 export interface MetricPlan {
   readonly metric: string;
-  readonly kind: ValueKind;
+  readonly kind: ReadKind;
   /** The numbers of words in lower case; null when the kind decides. */
   readonly words: ReadonlyMap<string, number> | null;
   /** Its unit, or the template of its unit; null when the mapping has none. */
   readonly unit: string | Template | null;
+  /** What separators in texts mean; null: what is certain. */
+  readonly decimal: Decimal | null;
   readonly scale: number;
   readonly offset: number;
 }
@@ -51,13 +57,20 @@ export class FieldPlans {
   readonly #units: Patterns<string | Template>;
   readonly #scale: Patterns<number>;
   readonly #offset: Patterns<number>;
+  readonly #decimal: Decimal | null;
+  readonly #otherwise: ReadKind;
   readonly #fields = new PlanCache<FieldPlan>();
   readonly #containers = new PlanCache<boolean>();
   readonly #metrics = new PlanCache<MetricPlan>();
 
-  /** @param consumed paths that are used for something else than metrics */
-  constructor(options: MappingOptions, consumed: ReadonlySet<string>) {
+  /**
+   * @param consumed paths that are used for something else than metrics
+   * @param otherwise how metrics are read that `values` does not have
+   */
+  constructor(options: MappingOptions, consumed: ReadonlySet<string>, otherwise: ReadKind = 'auto') {
     this.#consumed = consumed;
+    this.#otherwise = otherwise;
+    this.#decimal = options.decimal ?? null;
     this.#keep = options.keep === undefined ? null : patternList(options.keep);
     this.#drop = patternList(options.drop ?? []);
     this.#rename = new Patterns(Object.entries(options.rename ?? {}));
@@ -101,8 +114,9 @@ export class FieldPlans {
     if (known !== undefined) return known;
     const plan: MetricPlan = {
       metric,
-      ...(this.#values.find(metric)?.value ?? { kind: 'auto', words: null }),
+      ...(this.#values.find(metric)?.value ?? { kind: this.#otherwise, words: null }),
       unit: this.#units.find(metric)?.value ?? null,
+      decimal: this.#decimal,
       scale: this.#scale.find(metric)?.value ?? 1,
       offset: this.#offset.find(metric)?.value ?? 0,
     };

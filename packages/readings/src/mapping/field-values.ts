@@ -2,7 +2,8 @@ import { readText } from '../make-reading.ts';
 import { quote } from '../quote.ts';
 import type { ReadingValue } from '../reading.ts';
 import type { MetricPlan } from './field-plans.ts';
-import { commonStateOf, isColour, isNoValue, quantityOf, stateOf } from './texts.ts';
+import { Doubt, numberOf } from './numbers.ts';
+import { commonStateOf, isColour, isNoValue, stateOf } from './texts.ts';
 
 /** Why a value is skipped. */
 export class Skipped {
@@ -17,6 +18,8 @@ export interface FieldValue {
   value: ReadingValue;
   /** The unit that the text states; null when it states none. */
   unit: string | null;
+  /** Why a text that can be a number is kept as a text. */
+  doubt?: string;
 }
 
 const NOT_FINITE = new Skipped('it is a number beyond 1.8e308, the largest there is');
@@ -42,23 +45,34 @@ function readScalar(value: number | boolean, { kind, words }: MetricPlan): Field
   return { value: Number(value), unit: null };
 }
 
-function readString(text: string, { kind, words }: MetricPlan): FieldValue | Skipped {
+function readString(text: string, { kind, words, decimal }: MetricPlan): FieldValue | Skipped {
   if (kind === 'as-is' || kind === 'text') return textValue(text);
   const word = words?.get(text.trim().toLowerCase());
   if (word !== undefined) return { value: word, unit: null };
-  if (isNoValue(text))
-    return new Skipped(text.trim() === '' ? 'it is empty' : `${quote(text)} is a word for no value`);
+  if (isNoValue(text)) return new Skipped(noValueNote(text));
   if (words !== null) return new Skipped(`${quote(text)} is not one of its words`);
   if (kind === 'state' || kind === 'any') {
     const state = kind === 'state' ? stateOf(text) : commonStateOf(text);
     if (state !== null) return { value: state, unit: null };
   }
-  const quantity = quantityOf(text);
-  if (quantity !== null) return { value: quantity.value, unit: quantity.unit };
-  if (kind === 'number') return new Skipped(`${quote(text)} is not a number`);
+  const number = numberOf(text, decimal, kind === 'number');
+  if (number !== null && !(number instanceof Doubt)) return { value: number.value, unit: number.unit };
+  if (kind === 'number') return new Skipped(number === null ? `${quote(text)} is not a number` : number.why);
   if (kind === 'state') return new Skipped(`${quote(text)} is not a word for a state`);
-  if (isColour(text)) return new Skipped('it is a colour');
-  return textValue(text);
+  if (kind !== 'json' && isColour(text)) return new Skipped('it is a colour');
+  const found = textValue(text);
+  if (number !== null && !number.isText && !(found instanceof Skipped)) found.doubt = keptAsText(number);
+  return found;
+}
+
+/** The note of a word for no value. */
+export function noValueNote(text: string): string {
+  return text.trim() === '' ? 'it is empty' : `${quote(text)} is a word for no value`;
+}
+
+/** The note of a text that can be a number. */
+export function keptAsText({ why }: Doubt): string {
+  return `it is kept as a text: ${why}`;
 }
 
 function textValue(text: string): FieldValue | Skipped {

@@ -1,3 +1,4 @@
+import type { Decimal } from './numbers.ts';
 import type { ParsedAs } from './parsed-fields.ts';
 import { type TimeFormat, type TimeUnit, UNKNOWN_ZONE } from './times.ts';
 
@@ -68,6 +69,8 @@ export interface MappingOptions {
   readonly scale?: Readonly<Record<string, number>>;
   /** Numbers that are added after scaling, by patterns of metrics. */
   readonly offset?: Readonly<Record<string, number>>;
+  /** What separators of numbers in texts mean; without it, only what is certain is a number. */
+  readonly decimal?: Decimal;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { DecodeError } from '../codec.ts';
 import { parseJson } from '../codecs/parse-json.ts';
+import { keepDigits } from '../codecs/whole-numbers.ts';
 import type { Notes } from '../notes.ts';
 import { isObject, valueAt } from './paths.ts';
 import { decodeRuuvi } from './ruuvi.ts';
@@ -15,7 +16,9 @@ const PARSERS = {
   json: parseText,
   /** A Bluetooth advertisement of a Ruuvi sensor in hexadecimal, unless the sender decoded it itself. */
   ruuvi: (text: string, beside: Fields) => (beside.dataFormat === undefined ? decodeRuuvi(text) : undefined),
-} as const satisfies Readonly<Record<string, (text: string, beside: Fields) => unknown>>;
+} as const satisfies Readonly<
+  Record<string, (text: string, beside: Fields, notes: Notes | undefined) => unknown>
+>;
 
 export type ParsedAs = keyof typeof PARSERS;
 
@@ -31,7 +34,7 @@ export function parseFields(
     const text = valueAt(root, path);
     if (typeof text !== 'string' || text === '') continue;
     replaceAt(root, path.split('.'), (beside) => {
-      const content = PARSERS[as](text, beside);
+      const content = PARSERS[as](text, beside, notes);
       if (isObject(content)) return content;
       if (content !== undefined) notes?.ignored(path, `it cannot be parsed as ${as}`);
       return undefined;
@@ -55,7 +58,8 @@ function replaceAt(
   else delete fields[key];
 }
 
-function parseText(text: string): unknown {
-  const parsed = parseJson(Buffer.from(text));
-  return parsed instanceof DecodeError ? null : parsed;
+function parseText(text: string, _beside: Fields, notes: Notes | undefined): unknown {
+  const payload = Buffer.from(text);
+  const parsed = parseJson(payload, notes);
+  return parsed instanceof DecodeError ? null : keepDigits(payload, parsed, notes);
 }

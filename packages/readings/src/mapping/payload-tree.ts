@@ -1,7 +1,10 @@
 import { DecodeError } from '../codec.ts';
 import { parseJson } from '../codecs/parse-json.ts';
 import { decodeUtf8 } from '../codecs/utf8.ts';
+import { keepDigits } from '../codecs/whole-numbers.ts';
 import { MAX_READINGS_PER_PAYLOAD } from '../make-reading.ts';
+import type { Notes } from '../notes.ts';
+import { mayBeTime } from './record-time.ts';
 
 /** A payload that is not JSON: one word, or a text. */
 export class BareText {
@@ -16,25 +19,26 @@ export class BareText {
 const TEXT_OR_NON_NUMBER = /"(?:[^"\\]|\\.)*(?:"|$)|[+-]?\b(?:NaN|nan|Infinity|infinity|inf|Inf)\b/gs;
 
 /** Parses a payload: the value of its JSON, or a `BareText`. Numbers that JSON does not have, such as NaN, are null. */
-export function parsePayload(payload: Uint8Array): unknown {
+export function parsePayload(payload: Uint8Array, notes: Notes | undefined): unknown {
   if (!startsJson(payload)) {
     const text = decodeUtf8(payload);
     // A text of C ends in NULs.
     return text instanceof DecodeError ? text : new BareText(text.replace(/\0+$/, '').trim());
   }
-  const root = parseJson(payload);
-  if (!(root instanceof DecodeError) || root.reason === 'too_many_readings') return root;
-  return parseWithNonNumbers(payload) ?? root;
+  const root = parseJson(payload, notes);
+  if (!(root instanceof DecodeError)) return keepDigits(payload, root, notes, mayBeTime);
+  return root.reason === 'too_many_readings' ? root : (parseWithNonNumbers(payload, notes) ?? root);
 }
 
 /** Parses JSON in which numbers can be NaN or infinite, which become null; undefined when it is not JSON either. */
-export function parseWithNonNumbers(payload: Uint8Array): unknown {
+export function parseWithNonNumbers(payload: Uint8Array, notes: Notes | undefined): unknown {
   const text = decodeUtf8(payload);
   if (text instanceof DecodeError || !/nan|inf/i.test(text)) return undefined;
   const replaced = withoutNonNumbers(text);
   if (replaced === null) return undefined;
-  const root = parseJson(Buffer.from(replaced));
-  return root instanceof DecodeError ? undefined : root;
+  const again = Buffer.from(replaced);
+  const root = parseJson(again, notes);
+  return root instanceof DecodeError ? undefined : keepDigits(again, root, notes, mayBeTime);
 }
 
 /** The text with null in place of its non-numbers; null when it has none, or more than readings. */

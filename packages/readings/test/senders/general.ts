@@ -62,7 +62,7 @@ export const general: readonly SenderMessage[] = [
       ['itest/foo/bar', 'outTemp_C', 3.55555555556],
       ['itest/foo/bar', 'consBatteryVoltage_volt', 4.72],
     ],
-    auto: 'no',
+    auto: 'same',
   },
   {
     source: 'macbre/airrohr-prometheus-exporter, README.md',
@@ -83,7 +83,7 @@ export const general: readonly SenderMessage[] = [
       ['esp8266-12331981', 'max_micro', 3301275],
       ['esp8266-12331981', 'signal', -94],
     ],
-    auto: 'no',
+    auto: 'values',
   },
   {
     source: 'influxdata/telegraf, plugins/serializers/json/README.md',
@@ -468,7 +468,7 @@ export const general: readonly SenderMessage[] = [
       ['bedroom', 'humidity', 52],
       ['bedroom', 'battery', 98],
     ],
-    auto: 'values',
+    auto: 'same',
   },
   {
     source: 'rfaita, gist 6147777a27f85a50552a4d8d693ab0cd (the time is our own)',

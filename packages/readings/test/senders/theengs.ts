@@ -45,7 +45,7 @@ export const theengs: readonly SenderMessage[] = [
       ['4C33A6603C79', 'tempc', 19.2],
       ['4C33A6603C79', 'tempf', 66.56],
     ],
-    auto: 'values',
+    auto: 'same',
   },
   {
     source: '1technophile/OpenMQTTGateway, docs/use/ble.md',

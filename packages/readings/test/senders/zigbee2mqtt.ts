@@ -82,7 +82,7 @@ export const zigbee2mqtt: readonly SenderMessage[] = [
       ['Thermostat~20Buero', 'window_open', 0],
     ],
     ignored: ['calibrate', 'external_temperature_input'],
-    auto: 'no',
+    auto: 'values',
   },
   {
     source: 'arachnetech/homebridge-mqttthing, issue 77 (light and occupancy)',

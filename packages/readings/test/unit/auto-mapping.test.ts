@@ -15,7 +15,6 @@ import {
   restoreName,
 } from '@tidegauge/readings';
 import fc from 'fast-check';
-import { quantityOf } from '../../src/mapping/texts.ts';
 import { CONTEXT, NAMELESS } from './helpers.ts';
 
 const key = fc.oneof(
@@ -233,47 +232,5 @@ describe('the escapes of names', () => {
         if (a !== b) assert.notEqual(cleanName(a), cleanName(b));
       }),
     );
-  });
-});
-
-describe('a number in a text', () => {
-  it('is read with its unit and separators', () => {
-    const table: Record<string, [number, string | null] | null> = {
-      '21.5': [21.5, null],
-      ' 21,5 °C ': [21.5, 'Cel'],
-      '1,234 W': [1234, 'W'],
-      '1,234': null,
-      '0,234': [0.234, null],
-      '21.5 C': [21.5, 'Cel'],
-      '1.234,5 kWh': [1234.5, 'kWh'],
-      '1,234,567.5': [1_234_567.5, null],
-      "1'234": [1234, null],
-      '0,123': [0.123, null],
-      '45%': [45, '%'],
-      '-70 dBm': [-70, 'dBm'],
-      '1013.2hPa': [1013.2, 'hPa'],
-      '2.5e3 W': [2500, 'W'],
-      '+5': [5, null],
-      '.5': [0.5, null],
-      '230V': [230, 'V'],
-      '68 °F': [68, '°F'],
-      '12 µg/m³': [12, 'ug/m3'],
-      '2A': null,
-      '007': null,
-      '1.2.3': null,
-      '192.168.1.10': null,
-      '12:30': null,
-      '2026-11-21': null,
-      '5 apples': null,
-      '1,2,3': null,
-      '': null,
-      e5: null,
-      '1e999': null,
-      '--5': null,
-    };
-    for (const [text, expected] of Object.entries(table)) {
-      const found = quantityOf(text);
-      assert.deepEqual(found === null ? null : [found.value, found.unit], expected, text);
-    }
   });
 });

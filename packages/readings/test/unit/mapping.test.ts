@@ -311,7 +311,7 @@ describe('the values of a mapping', () => {
   it('are numbers for texts with a number, also with a unit, which is noted', () => {
     const { readings, units } = map(
       {},
-      { a: '21.5 °C', b: '1,234 W', c: '45%', d: '-3,5', e: '007', f: '12 apples' },
+      { a: '21.5 °C', b: '1,234.0 W', c: '45%', d: '-3.5', e: '007', f: '12 apples' },
     );
     assert.deepEqual(
       readings.map(([, , value]) => value),

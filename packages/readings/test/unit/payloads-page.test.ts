@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { DecodeError, formats } from '@tidegauge/readings';
 import { MAPPING_KEYS } from '../../src/mapping/check-mapping.ts';
+import { Doubt, numberOf } from '../../src/mapping/numbers.ts';
 import { VALUE_KINDS } from '../../src/mapping/options.ts';
 import { statePairs } from '../../src/mapping/texts.ts';
 import { RECEIVED } from './helpers.ts';
@@ -37,6 +38,20 @@ describe('the page of payloads', () => {
     for (const [payloads = '', text = ''] of table) {
       for (const [, payload = ''] of payloads.matchAll(/`([^`]+)`/g)) {
         assert.ok(text.startsWith(outcome(payload)), `${payload}: ${text}, but it is ${outcome(payload)}`);
+      }
+    }
+  });
+
+  it('shows what texts are numbers', () => {
+    const table = rows('### Numbers in texts');
+    assert.ok(table.length >= 10);
+    for (const [texts = '', what = ''] of table) {
+      for (const [, text = ''] of texts.matchAll(/`([^`]+)`/g)) {
+        const found = numberOf(text, null);
+        if (what.startsWith('a text in doubt')) assert.ok(found instanceof Doubt && !found.isText, text);
+        else if (what.startsWith('a text'))
+          assert.ok(found === null || (found instanceof Doubt && found.isText), text);
+        else assert.ok(found !== null && !(found instanceof Doubt) && what.includes(`${found.value}`), text);
       }
     }
   });

@@ -26,10 +26,9 @@ describe('a plain payload', () => {
       '+3': 3,
       '.5': 0.5,
       '5.': 5,
-      '1e3': 1000,
+      '1.0e3': 1000,
       '1E-2': 0.01,
       ' 7\r\n': 7,
-      '007': 7,
     };
     for (const [text, value] of Object.entries(written)) {
       assert.equal(decode('plain', text)[0]?.value, value, text);
@@ -56,7 +55,21 @@ describe('a plain payload', () => {
   });
 
   it('is refused as malformed when it is neither a number nor a switch', () => {
-    for (const text of ['hello', '0x10', '1,5', '1_000', '12 V', '1.2.3', '--1', 'e5', '.', '+', '１２']) {
+    for (const text of [
+      'hello',
+      '0x10',
+      '1,5',
+      '007',
+      '1e3',
+      '1_000',
+      '12 V',
+      '1.2.3',
+      '--1',
+      'e5',
+      '.',
+      '+',
+      '１２',
+    ]) {
       assert.equal(refuse('plain', text).reason, 'malformed', text);
     }
     assert.match(refuse('plain', 'offline').message, /"offline" is not a number, true, false, on or off/);

@@ -224,6 +224,7 @@ describe('Sparkplug B', () => {
       ],
     );
     assert.deepEqual(ignored, [
+      'u64: it is a whole number beyond 2^53, so its last digits are rounded',
       'null: it is null',
       'nothing: it is null',
       'nan: it is not a finite number',

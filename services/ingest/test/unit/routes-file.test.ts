@@ -60,7 +60,7 @@ test('each mistake has file, line, column, key and what is valid', () => {
       'routes.yml:4:8: [1].qos: 3 is not one of 0, 1, 2',
       'routes.yml:7:29: [2].mapping.time.zone: "Europe/Berln" is not a time zone; give a name of the IANA database such as Europe/Berlin, or UTC',
       'routes.yml:8:17: [2].mapping.units.t: 5 is not a unit, a text of 1 to 64 characters',
-      'routes.yml:9:5: [2].mapping.drops: drops is not a key of a mapping (records, parse, device, metric, value, unit, time, keep, drop, rename, values, units, scale, offset): did you mean drop?',
+      'routes.yml:9:5: [2].mapping.drops: drops is not a key of a mapping (records, parse, device, metric, value, unit, time, keep, drop, rename, values, units, scale, offset, decimal): did you mean drop?',
       `routes.yml:10:11: [3].preset: "zigbee2mqt" is not one of ${presetNames.join(', ')}: did you mean zigbee2mqtt?`,
       'routes.yml:11:3: [4]: topic is missing; a route has a topic, a preset or both',
       'routes.yml:12:9: [5].base: only a preset has a base topic',

@@ -1,0 +1,73 @@
+import type { Notes } from '../notes.ts';
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const BRACE = 0x7b;
+/** A string before a colon is the name of a field. Other strings are matched too, so that braces in them are not. */
+const TOKEN = /[{}]|("[^"\\]*(?:\\.[^"\\]*)*")\s*:|"[^"\\]*(?:\\.[^"\\]*)*"/g;
+/** Repeated names that are noted, and the characters of each. */
+const MOST_NOTED = 10;
+const LONGEST_NOTED = 64;
+
+/**
+ * Notes the names that one object of a JSON text has several times, because JSON.parse drops all values but the last.
+ * Payloads without such names are found by counting, which is fast.
+ *
+ * @param payload valid JSON
+ * @param text the same
+ * @param root its parsed value
+ */
+export function noteRepeatedNames(payload: Uint8Array, text: string, root: unknown, notes: Notes): void {
+  if (!hasRepeated(payload, root)) return;
+  const names: Set<string>[] = [];
+  let noted = 0;
+  for (const [token, name] of text.matchAll(TOKEN)) {
+    if (token === '{') names.push(new Set());
+    else if (token === '}') names.pop();
+    else if (name !== undefined) {
+      const own = names.at(-1)!;
+      const field = JSON.parse(name) as string;
+      if (own.has(field) && noted++ < MOST_NOTED) {
+        notes.ignored(
+          field.slice(0, LONGEST_NOTED),
+          'an object has this field several times: only its last value is read',
+        );
+      }
+      own.add(field);
+    }
+  }
+}
+
+/**
+ * Whether some name can be there twice: the payload has more members, which are the colons outside of strings, than its
+ * parsed value has fields.
+ */
+function hasRepeated(payload: Uint8Array, root: unknown): boolean {
+  let members = 0;
+  let objects = 0;
+  for (let at = 0; at < payload.length; at++) {
+    const byte = payload[at];
+    if (byte === QUOTE) {
+      for (at++; payload[at] !== QUOTE; at++) if (payload[at] === BACKSLASH) at++;
+    } else if (byte === COLON) members++;
+    else if (byte === BRACE) objects++;
+  }
+  if (objects === 0) return false;
+  return (
+    members > (objects === 1 && !Array.isArray(root) ? Object.keys(root as object).length : countFields(root))
+  );
+}
+
+/** The fields of all objects in a parsed value. It uses its own stack, because JSON.parse has no limit of nesting. */
+function countFields(root: unknown): number {
+  let fields = 0;
+  const waiting = [root];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (typeof node !== 'object' || node === null) continue;
+    const values = Object.values(node);
+    if (!Array.isArray(node)) fields += values.length;
+    for (const value of values) if (typeof value === 'object' && value !== null) waiting.push(value);
+  }
+  return fields;
+}
