@@ -187,6 +187,7 @@ function explanation({
     fact('Result', 'Nothing to store. The message is acknowledged and counted as ignored.');
   for (const { field, reason } of ignored.slice(0, MOST_SHOWN)) fact('Ignored', `${field}: ${reason}`);
   for (const { field, reason } of doubts.slice(0, MOST_SHOWN)) fact('Note', `${field}: ${reason}`);
+  if (error === undefined && fix !== undefined) fact('What changes it', fix);
   const parts = [element('dl', { class: 'facts' }, ...facts)];
   if (readings.length > 0) parts.push(readingTable(readings, total));
   if (proposals.length > 0) parts.push(element('div', { class: 'tools' }, ...proposals.flatMap(tryButtons)));

@@ -30,8 +30,8 @@ export function printExplanation(found: ExplainDocument, most = 1000): string {
   if (error !== undefined) {
     const place = error.position === null ? '' : ` (at ${error.position})`;
     lines.push(`quarantine  ${error.reason}: ${error.message}${place}`);
-    if (fix !== undefined && fix !== null) lines.push(`fix      ${fix}`);
   } else if (total === 0) lines.push('nothing to store: the message is acknowledged and counted as ignored');
+  if (fix !== undefined && fix !== null) lines.push(`fix      ${fix}`);
   return `${lines.map(visible).join('\n')}\n`;
 }
 

@@ -6,7 +6,7 @@ import {
   toReadingDocumentWithUnit,
   unitProblem,
 } from '@tidegauge/readings';
-import { proposalsFor, triedFix } from './fixes.ts';
+import { numberFix, proposalsFor, triedFix } from './fixes.ts';
 import type { Route, Router } from './routes.ts';
 import { timedAtReceipt } from './sensor-clocks.ts';
 
@@ -57,7 +57,7 @@ export function explain(
     ignored: notes.ignoredFields,
     ...(notes.doubts.length === 0 ? {} : { doubts: notes.doubts }),
     ...(failed === null
-      ? {}
+      ? notes.fix()
       : {
           error: { reason: failed.reason, message: failed.message, position: failed.position },
           fix: triedFix(failed, { topic, payload, received }, router),
@@ -86,6 +86,12 @@ class Collected implements Notes {
     // As the store keeps it. A unit is a text of the payload, of any length, and is in the answer for each reading.
     if (unitProblem(unit) !== null) return;
     this.units.set(`${device} ${metric}`, unit);
+  }
+
+  /** The setting for a text that can be a number. */
+  fix(): { fix?: string } {
+    const [fix] = this.ignoredFields.flatMap(({ reason }) => numberFix(reason) ?? []);
+    return fix === undefined ? {} : { fix };
   }
 
   ignored(field: string, why: string): void {

@@ -127,12 +127,30 @@ function settingsFor({ reason, message }: Failure, payload: Uint8Array): readonl
     case 'invalid_value':
     case 'unsupported':
       return [
+        ...mappings(numberSettings(message)),
         ...['auto', 'influx', 'senml-json', 'senml-cbor'].map((format) => ({ format })),
         ...(isWord(payload) ? mappings([{ values: { '*': 'text' } }]) : []),
       ];
     default:
       return [];
   }
+}
+
+/** The settings of a mapping that decide about a text that can be a number, as an error or a note of a decoder names them. */
+function numberSettings(message: string): readonly MappingOptions[] {
+  const found = /set decimal: (comma|point)(?: or decimal: (comma|point))? in the mapping/.exec(message);
+  if (found !== null)
+    return found
+      .slice(1)
+      .filter((decimal): decimal is 'comma' | 'point' => decimal !== undefined)
+      .map((decimal) => ({ decimal }));
+  return message.includes('values of the mapping, number or text') ? [{ values: { '*': 'number' } }] : [];
+}
+
+/** The setting for a text that is stored and can be a number; null when a note is about something else. */
+export function numberFix(note: string): string | null {
+  const settings = numberSettings(note).map((mapping) => textOf({ mapping }));
+  return settings.length === 0 ? null : `if it is a number, set ${settings.join(', or ')}`;
 }
 
 /** Templates of fields with such a name. */

@@ -1402,7 +1402,7 @@ export interface components {
                 message: string;
                 position: string | null;
             };
-            /** @description The setting that changes that; null when the sender must change. */
+            /** @description The setting that changes that or makes a number of a text in doubt; null when the sender must change. */
             fix?: string | null;
             proposals?: components["schemas"]["Proposals"];
         };

@@ -70,6 +70,35 @@ test('an explanation of a message that would be quarantined has the reason and a
   );
 });
 
+test('an explanation of a comma with two meanings has the settings of the route, which read it', () => {
+  const rows = {
+    '21,45': ['comma'],
+    '1,435 kW': ['comma', 'point'],
+    '{"power":"1,435 kW"}': ['comma', 'point'],
+    '45,101.3': ['point'],
+  };
+  for (const [payload, decimals] of Object.entries(rows)) {
+    const { fix = '' } = of('plant/meter/power', payload);
+    const settings = decimals.map((decimal) => `mapping: { decimal: ${decimal} }`);
+    assert.equal(fix, `set what its separators mean, and no format: ${settings.join(', or ')}`, payload);
+    for (const setting of settings) {
+      const routes = parseRoutes(`- topic: plant/{device}/{metric}\n  ${setting}`, 'r', 'durable').routes;
+      const [reading] = explain(
+        new Router(routes),
+        'plant/meter/power',
+        Buffer.from(payload),
+        RECEIVED,
+      ).readings;
+      assert.equal(typeof reading?.value, 'number', `${payload} with ${setting}`);
+    }
+  }
+  assert.match(
+    printExplanation(of('plant/m/p', '{"power":"1,435 kW"}')),
+    /^fix {6}set what its separators mean/m,
+  );
+  assert.match(of('plant/meter/code', '0012').fix ?? '', /values: \{ '\*': number \} \}, or format: text$/);
+});
+
 test('an explanation is printed as lines for people', () => {
   const text = printExplanation(of('text/tank', '{"level":7,"error":null}'));
   assert.equal(
