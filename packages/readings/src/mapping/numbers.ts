@@ -60,6 +60,9 @@ const QUANTITY = /^([+−-]?)(\d(?:[\d.,'’ \u00a0\u202f]*\d)?[.,]?|[.,]\d+)(?:
 /** These units are recognised without white space before them. Other single letters could end an identifier. */
 const SHORT_UNITS = new Set(['%', '°', 'V', 'W', 'K', 'l', 'L', 's', 'm', 'g', 'h', 'Ω', 'Ω', '℃', '℉']);
 
+/** A network, a resolution or a size: `4g`, `4K`, `64K`. */
+const SHORT_NAME = /^\d{1,2}[gK]$/;
+
 /**
  * Reads a number that may have a unit and separators: `21.5`, `-3,2 °C`, `1.234,5 kWh`, `45%`.
  *
@@ -75,7 +78,7 @@ export function numberOf(text: string, decimal: Decimal | null, isNumber = false
   if (plain !== null && (decimal !== 'comma' || !plain[2]!.includes('.'))) {
     return finished(plain[1]!, plain[2]!, plain[3], '', isNumber);
   }
-  if (trimmed.length > LONGEST) return null;
+  if (trimmed.length > LONGEST || SHORT_NAME.test(trimmed)) return null;
   const match = QUANTITY.exec(trimmed);
   if (match === null) return null;
   const [, sign = '', digits = '', exponent, space = '', word = ''] = match;
