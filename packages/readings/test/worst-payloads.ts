@@ -107,6 +107,13 @@ export const worstPayloads: readonly WorstPayload[] = [
       Buffer.from(
         `{"a":"${'é'.repeat(bytes / 4)}",${Array.from({ length: bytes / 20 }, (_, index) => `"k${index}":1`).join()}}`,
       ),
+    'one key again and again': repeated('"abcdef":1,', '{', '"abcdef":1}'),
+    'many keys and one twice': counted((index) => `"k${index}":1,`, '{"k":1,"k":2,', '"k":1}', 119_000),
+    'objects and one key twice': repeated('{"abcdefghijkl":1},', '[{"a":1,"a":2},', '{"a":1}]'),
+    'long numbers': repeated('9007199254740993,', '[', '1]'),
+    'long numbers with names': counted((index) => `"k${index}":9007199254740993,`, '{', '"k":1}'),
+    'one long number': repeated('9', '[', ']'),
+    'texts and one long number': repeated('"abcdef",', '[', '9007199254740993]'),
     'an array after the bound': repeated('1,', '[', '1'),
   }),
   ...of(['senml-json', 'senml-cbor', 'auto'], {

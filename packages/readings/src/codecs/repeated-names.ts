@@ -6,9 +6,11 @@ const BACKSLASH = 0x5c;
 const BRACE = 0x7b;
 /** A string before a colon is the name of a field. Other strings are matched too, so that braces in them are not. */
 const TOKEN = /[{}]|("[^"\\]*(?:\\.[^"\\]*)*")\s*:|"[^"\\]*(?:\\.[^"\\]*)*"/g;
-/** Repeated names that are noted, and the characters of each. */
+const REPEATED = 'an object has this field several times: only its last value is read';
+/** Repeated names that are noted, the characters of each, and the names that are compared. */
 const MOST_NOTED = 10;
 const LONGEST_NOTED = 64;
+const MOST_NAMES = 10_000;
 
 /**
  * Notes the names that one object of a JSON text has several times, because JSON.parse drops all values but the last.
@@ -20,23 +22,24 @@ const LONGEST_NOTED = 64;
  */
 export function noteRepeatedNames(payload: Uint8Array, text: string, root: unknown, notes: Notes): void {
   if (!hasRepeated(payload, root)) return;
-  const names: Set<string>[] = [];
+  const objects: Set<string>[] = [];
   let noted = 0;
+  let names = 0;
   for (const [token, name] of text.matchAll(TOKEN)) {
-    if (token === '{') names.push(new Set());
-    else if (token === '}') names.pop();
+    if (token === '{') objects.push(new Set());
+    else if (token === '}') objects.pop();
     else if (name !== undefined) {
-      const own = names.at(-1)!;
-      const field = JSON.parse(name) as string;
-      if (own.has(field) && noted++ < MOST_NOTED) {
-        notes.ignored(
-          field.slice(0, LONGEST_NOTED),
-          'an object has this field several times: only its last value is read',
-        );
+      if (++names > MOST_NAMES || noted === MOST_NOTED) break;
+      const own = objects.at(-1)!;
+      const field = name.length > LONGEST_NOTED ? name : (JSON.parse(name) as string);
+      if (own.has(field)) {
+        notes.ignored(field.slice(0, LONGEST_NOTED), REPEATED);
+        noted++;
       }
       own.add(field);
     }
   }
+  if (noted === 0) notes.ignored('(payload)', REPEATED);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { DecodeError } from '../codec.ts';
+import { MAX_READINGS_PER_PAYLOAD } from '../make-reading.ts';
 import { keepsDigits } from '../mapping/numbers.ts';
 import type { Notes } from '../notes.ts';
 import { decodeUtf8 } from './utf8.ts';
@@ -9,8 +10,18 @@ const QUOTE = 0x22;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
+/** The digits of 2^53. */
+const SAFE_DIGITS = 16;
 /** Characters of a field in a note. */
 const LONGEST_NAME = 64;
+
+/** The note of a whole number that no double represents. */
+export const ROUNDED = 'it is a whole number beyond 2^53, so its last digits are rounded';
+const KEPT = 'it is a whole number beyond 2^53, so it is kept as a text';
+
+/** A text with the number after it, if it is the name of one, or a number without a name. */
+const LONG_NUMBER =
+  /"([^"\\]*(?:\\.[^"\\]*)*)"(?:\s*:\s*(-?\d{16,}(?:\.0*)?)(?![\d.eE]))?|(?<![\d.eE+-])(-?\d{16,}(?:\.0*)?)(?![\d.eE])/g;
 
 /**
  * The parsed value of a payload, in which whole numbers that no double represents are texts of their digits.
@@ -23,43 +34,39 @@ export function keepDigits(
   notes: Notes | undefined,
   isTime?: (field: string) => boolean,
 ): unknown {
-  if (!hasLongNumber(payload)) return root;
-  return withSource(payload, root, (field, value, source) => {
-    if (isTime?.(field)) return value;
-    notes?.ignored(nameOf(field), 'it is a whole number beyond 2^53, so it is kept as a text');
-    return source;
-  });
+  const parts: string[] = [];
+  let from = 0;
+  const text = textOf(payload);
+  for (const { field, digits, at } of longNumbers(text)) {
+    if (isTime?.(field)) continue;
+    notes?.ignored(nameOf(field), KEPT);
+    parts.push(text.slice(from, at), JSON.stringify(digits));
+    from = at + digits.length;
+  }
+  return parts.length === 0 ? root : JSON.parse(parts.join('') + text.slice(from));
 }
 
-/** Notes whole numbers that no double represents, of a format in which they stay numbers. Returns the parsed value as it is. */
+/** Notes whole numbers that no double represents, of a format in which they are rounded. Returns the value as it is. */
 export function noteRounded(payload: Uint8Array, root: unknown, notes: Notes | undefined): unknown {
-  if (notes === undefined || !hasLongNumber(payload)) return root;
-  return withSource(payload, root, (field, value) => {
-    notes.ignored(nameOf(field), ROUNDED);
-    return value;
-  });
+  if (notes === undefined) return root;
+  for (const { field } of longNumbers(textOf(payload))) notes.ignored(nameOf(field), ROUNDED);
+  return root;
 }
 
-/** The note of a whole number that no double represents. */
-export const ROUNDED = 'it is a whole number beyond 2^53, so its last digits are rounded';
+/** The text of a payload; empty if it has no number of so many digits. */
+function textOf(payload: Uint8Array): string {
+  const text = hasLongNumber(payload) ? decodeUtf8(payload) : '';
+  return text instanceof DecodeError ? '' : text;
+}
 
-function withSource(
-  payload: Uint8Array,
-  root: unknown,
-  replacement: (field: string, value: number, source: string) => unknown,
-): unknown {
-  const text = decodeUtf8(payload);
-  if (text instanceof DecodeError) return root;
-  const revive = (field: string, value: unknown, context?: { readonly source?: string }) => {
-    if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value;
-    const source = context?.source ?? '';
-    return keepsDigits(source) || !Number.isFinite(value) ? value : replacement(field, value, source);
-  };
-  try {
-    return JSON.parse(text, revive);
-  } catch {
-    // A function that sees each value is called recursively: the payload has thousands of levels, of which few are read.
-    return root;
+/** The whole numbers of a JSON text that no double represents, at most as many as readings. */
+function* longNumbers(text: string): Generator<{ field: string; digits: string; at: number }> {
+  let found = 0;
+  for (const { 0: match, 1: field = '', 2: named, 3: bare, index } of text.matchAll(LONG_NUMBER)) {
+    const digits = named ?? bare;
+    if (digits === undefined || keepsDigits(digits) || !Number.isFinite(Number(digits))) continue;
+    yield { field, digits, at: index + match.length - digits.length };
+    if (++found === MAX_READINGS_PER_PAYLOAD) return;
   }
 }
 
@@ -83,13 +90,10 @@ function hasLongNumber(payload: Uint8Array): boolean {
   return false;
 }
 
-function nameOf(field: string): string {
-  return field.slice(0, LONGEST_NAME) || '(payload)';
-}
-
 function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= NINE;
 }
 
-/** The digits of 2^53. */
-const SAFE_DIGITS = 16;
+function nameOf(field: string): string {
+  return field.slice(0, LONGEST_NAME) || '(payload)';
+}

@@ -10,7 +10,8 @@ import {
   toReadingDocument,
 } from '@tidegauge/readings';
 import fc from 'fast-check';
-import { type Decimal, Doubt, numberOf } from '../../src/mapping/numbers.ts';
+import { keepDigits } from '../../src/codecs/whole-numbers.ts';
+import { type Decimal, Doubt, keepsDigits, numberOf } from '../../src/mapping/numbers.ts';
 import { isNoValue } from '../../src/mapping/texts.ts';
 import { CONTEXT, decode, NAMELESS, refuse } from './helpers.ts';
 
@@ -450,6 +451,48 @@ describe('repeated names', () => {
         });
         assert.equal(repeated, 1);
       }),
+    );
+  });
+});
+
+describe('whole numbers that no double represents', () => {
+  it('are found wherever they are, and nothing else', () => {
+    const number = fc.oneof(
+      fc.bigInt(-(2n ** 70n), 2n ** 70n).map(String),
+      fc.bigInt(2n ** 53n - 9n, 2n ** 53n + 9n).map(String),
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+      fc.constantFrom(
+        '12345678901234567.5',
+        '12345678901234567e3',
+        '9007199254740993.0',
+        '0.12345678901234567',
+      ),
+    );
+    const text = fc
+      .oneof(
+        fc.string(),
+        number,
+        number.map((digits) => `"a":${digits},`),
+      )
+      .map((each) => JSON.stringify(each));
+    const space = fc.constantFrom('', ' ');
+    const value = fc.oneof(
+      number,
+      text,
+      fc.tuple(number, text).map(([one, other]) => `[${one},${other} ,${one}]`),
+    );
+    const member = fc
+      .tuple(fc.nat(9), space, value)
+      .map(([name, gap, each]) => `"k${name}"${gap}:${gap}${each}`);
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 5 }), (members) => {
+        const payload = `{${members.map((each, index) => each.replace('"k', `"k${index}`)).join()}}`;
+        const found = keepDigits(Buffer.from(payload), JSON.parse(payload), undefined);
+        const digits = (_key: string, raw: unknown, { source = '' }: { source?: string }) =>
+          typeof raw !== 'number' || keepsDigits(source) ? raw : source;
+        assert.deepEqual(found, JSON.parse(payload, digits as Parameters<typeof JSON.parse>[1]));
+      }),
+      { numRuns: 2000 },
     );
   });
 });
