@@ -95,7 +95,8 @@ export interface paths {
          *     `year`: of all devices that have readings. With `order` and `limit`, the top n.
          *
          *     The figures are exact. Rollups answer whole minutes, hours and days, readings the rest, and `sources` names them. A
-         *     query that takes longer than 30 s, or has more than 100,000 groups and buckets, is refused. Cassandra and HBase
+         *     query that takes longer than 30 s, or has more than 50,000 groups, or with `bucket` more than
+         *     20,000 groups and buckets, is refused. Cassandra and HBase
          *     read sums of all devices by day or metric, for whole days and without `bucket`, from tables that are computed from time
          *     to time: `asOf` is their age. Groups by device of one metric have the unit of that metric, when it is known.
          */
