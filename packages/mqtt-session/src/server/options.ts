@@ -33,11 +33,11 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxConnections: 500,
   maxConnectionsPerClient: 250,
   connectTimeoutMs: 10_000,
-  maximumPacketSize: 8 * MIB,
+  maximumPacketSize: MIB,
   maximumTopicBytes: 1024,
   receiveMaximum: 1000,
   maxInFlightBytes: MIB,
-  maxPartialBytes: 32 * MIB,
+  maxPartialBytes: 8 * MIB,
   maximumSessionExpirySeconds: 86_400,
   topicAliasMaximum: 16,
 };

@@ -50,6 +50,8 @@ interface Found extends RecordAt {
 
 type Scalar = string | number | boolean;
 
+/** Fields that name a sensor, and no message or channel. */
+const SENDER_NAME = /sensor|device|node|probe|station|beacon|host/i;
 const NONE: ReadonlySet<string> = new Set();
 
 /** One payload that is decoded. */
@@ -185,11 +187,12 @@ export class Mapping {
     );
   }
 
-  /** The field with the addresses of the senders of an array inside a record; null without one. */
+  /** The field with the addresses or names of the senders of an array inside a record; null without one. */
   #senderBelow(path: string, array: readonly unknown[]): string | null {
     return senderField(
       array,
-      (field, isAddress) => isAddress && this.#plans.field(join(path, `0.${field}`)).name !== null,
+      (field, isAddress) =>
+        (isAddress || SENDER_NAME.test(field)) && this.#plans.field(join(path, `0.${field}`)).name !== null,
     );
   }
 
@@ -463,14 +466,19 @@ export class Mapping {
 
   #walkArray(current: Current, path: string, array: readonly unknown[], depth: number): DecodeError | null {
     if (array.length === 0) return this.#ignore(current, path, 'it is an empty array');
+    const { context, root } = current.payload;
     const timed = this.#findsTimes ? timedRecords(array) : null;
-    if (timed !== null) return this.#walkTimed(current, path, timed, depth);
+    if (timed !== null) {
+      const sender = context.full === undefined ? null : this.#senderBelow(path, timed.records);
+      return sender === null
+        ? this.#walkTimed(current, path, timed, depth)
+        : severalSenders(sender, context, path);
+    }
     const named = namedValues(array);
     if (named === null && array.length > MAX_ELEMENTS) {
       return this.#ignore(current, path, `it is an array of more than ${MAX_ELEMENTS} elements: set records`);
     }
     // The place in an array is no name of a sender: the next message can have them in another order.
-    const { context, root } = current.payload;
     const isOwn = named === null && context.full !== undefined && current.values.record === root;
     const sender = isOwn && path !== '' ? this.#senderBelow(path, array) : null;
     if (sender !== null) return severalSenders(sender, context, path);

@@ -61,7 +61,7 @@ export const DIRECT_SETTINGS = defineConfig({
   },
   listenPartialBytes: {
     kind: bytes(65_536, 2 ** 31),
-    default: '32MiB',
+    default: '8MiB',
     help: 'Size of all packets that have arrived in part. Beyond it, a connection of the client with the most of them is closed.',
   },
   listenSessionExpiry: {

@@ -21,6 +21,9 @@ const MAX_LAYERS = 3;
 /** What a payload in another form is for the formats. */
 const UNREADABLE = new Set(['malformed', 'invalid_value', 'unsupported']);
 
+/** An error about a separator of numbers, such as `21,45`, has the settings that decide. */
+const NAMES_SETTING = /: set \w+: \w+ .*in the mapping/;
+
 type Result = readonly Reading[] | DecodeError;
 
 /**
@@ -52,7 +55,7 @@ export function decodeForm(
     if (form.doubt !== undefined) context.notes?.doubt?.('(payload)', form.doubt);
     return result;
   }
-  return unreadForm(payload) ?? error;
+  return NAMES_SETTING.test(error.message) ? error : (unreadForm(payload) ?? error);
 
   function decodeLayer(content: Uint8Array): Result {
     const result = decode(content, context);
