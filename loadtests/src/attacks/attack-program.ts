@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_ATTACKS } from './api-attacks.ts';
 import { send, type TargetDescription } from './attack.ts';
@@ -5,6 +6,9 @@ import { INGEST_ATTACKS } from './ingest-attacks.ts';
 
 // Runs one attack in its own process, so that its work does not delay the sensors whose waits are measured. The target
 // comes over the channel of the parent; the process ends after the given time, or with its parent.
+
+// Attackers are on other machines. Here they take the time of processors that nothing else needs.
+setPriority(constants.priority.PRIORITY_LOW);
 
 process.on('message', (message) => {
   const { name, seconds, target } = message as { name: string; seconds: number; target: TargetDescription };

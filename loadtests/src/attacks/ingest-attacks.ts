@@ -118,13 +118,13 @@ const passwords: Attack = async (target) => {
   }
 };
 
-/** The same from the address of the sensors, as behind a router, with the name of one of them. */
+/** Ten wrong passwords in a second from the address of the sensors, as behind a router, with their names. */
 const neighbour: Attack = async (target) => {
   for (let n = 0; !target.signal.aborted; n += 1) {
     const user = target.users[n % target.users.length]!;
     const options = { from: target.sensorAddress, tls: false, clientId: `neighbour-${n}`, user };
     void Client.login(target.mqtt, { ...options, password: `wrong-${n}` }).catch(() => {});
-    await sleep(20);
+    await sleep(100);
   }
 };
 

@@ -66,7 +66,8 @@ export async function startSite(closers: Closers): Promise<Site> {
     {
       ...access,
       ...{ INGEST: ingest.url, INGEST_TOKEN: token, API_TOKEN: randomBytes(16).toString('hex') },
-      ...{ MAX_CONNECTIONS: '1024', MAX_CLIENT_CONNECTIONS: '256' },
+      // The defaults, which load tests raise.
+      ...{ MAX_CONNECTIONS: '512', MAX_CLIENT_CONNECTIONS: '128' },
     },
     { memoryBytes: API_BYTES, nodeFlags: API_FLAGS },
   );
