@@ -19,8 +19,11 @@ export interface EntranceOptions {
   readonly maxWaiting: number;
 }
 
-/** Turns of the clock without a byte after which a connection gives way to those that wait. */
-const STALLED_TICKS = 4;
+/**
+ * Turns of the clock without a byte after which a connection gives way to those that wait: three seconds, because a small
+ * board computes for a second or two between two messages of a handshake.
+ */
+const STALLED_TICKS = 12;
 export const TICK_MS = 250;
 
 interface Turn {
@@ -38,7 +41,7 @@ class Group<N> {
  * The way from a new connection to its login. Handshakes take memory and time before anything is known about the client
  * except its address. So few connections are in it at a time, the addresses take turns, and the rest waits unread. When
  * there is no room, the address with the most connections pays: its oldest one ends. A connection whose client sends
- * nothing for a second gives way as well, if others wait.
+ * nothing for three seconds gives way as well, if others wait.
  */
 export class Entrance<N extends Newcomer> {
   readonly #options: EntranceOptions;
