@@ -1,7 +1,8 @@
 import math
 import time
+import tomllib
 from datetime import UTC, datetime
-from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,4 +67,5 @@ def test_batches_have_every_reading_once_and_are_within_their_size() -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    assert __version__ == version('tidegauge-client')
+    project = tomllib.loads((Path(__file__).parents[1] / 'pyproject.toml').read_text())['project']
+    assert __version__ == project['version']
