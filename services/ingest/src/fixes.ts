@@ -37,7 +37,7 @@ const DEVICE_FIELDS =
   /^(?:.*(?:device|sensor|node|station).*|id|.*_id|mac|address|serial.*|sn|name|host|hostname|eui|deveui)$/i;
 const METRIC_FIELDS = /^(?:name|metric|type|kind|sensor|measurement|key|label|n)$/i;
 
-/** What of an error decides how it is fixed. */
+/** The part of an error that decides how it is fixed. */
 export interface Failure {
   /** A reason of `DecodeError`, or of a store. */
   readonly reason: string;

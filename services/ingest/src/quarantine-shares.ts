@@ -16,16 +16,16 @@ export interface Share {
 const MAX_SHARES = 10_000;
 /** Levels of a topic that distinguish the parts of a sender. */
 const PART_LEVELS = [3, 4];
-/** Of a hash: the number is exact. */
+/** Hexadecimal digits of a hash that are the number of a share: a double has 48 bits exactly. */
 const ID_DIGITS = 12;
 
 /**
  * The bytes of the quarantine by sender, and of each sender by the first levels of its topics. At the bound the sender
- * with the most bytes pays, and of its parts the one with the most: who sends more has less of the rest, whatever
- * topics it varies.
+ * with the most bytes loses items, and of its parts the one with the most. So a sender gains nothing when it varies its
+ * topics.
  */
 export class Shares {
-  /** With the items of no share: those of version 0.2.0, and of senders beyond the bound. */
+  /** Its own items are those of version 0.2.0, and of senders beyond the bound. */
   readonly #root = shareOf(0, null);
   readonly #shares = new Map<number, Share>([[0, this.#root]]);
 
@@ -64,7 +64,7 @@ export class Shares {
     }
   }
 
-  /** The one that pays. */
+  /** The one that loses items. */
   largest(): Share {
     let share = this.#root;
     for (;;) {

@@ -12,7 +12,7 @@ const EPOCHS = [0, Date.UTC(1980, 0, 1) * 1000, Date.UTC(2000, 0, 1) * 1000];
 const LONGEST_RUN_US = YEAR_US;
 /** How long before it a clock can start that has local time of the east. */
 const ZONES_US = 14 * 3600 * SECOND_US;
-/** A clock that has advanced in step with receipts for so long is a clock, and no history that is sent. */
+/** Times that have advanced in step with receipts for so long are those of a running clock, not of a history. */
 const IN_STEP_US = 60 * SECOND_US;
 /** The same for a clock that is known to have no battery. */
 const KNOWN_IN_STEP_US = 10 * SECOND_US;
@@ -224,7 +224,7 @@ export class SensorClocks {
   }
 
   /**
-   * Frees a quarter of the memory when it is full: the clients with the most give way first, then those unused for
+   * Frees a quarter of the memory when it is full: the clients with the most lose theirs first, then those unused for
    * longest.
    */
   #shrink(): void {
@@ -306,7 +306,7 @@ function shiftAtReceipt({ newest, received }: Group): number {
 function advance(clock: Clock, group: Group, isAgain: boolean): number {
   const { newest, received, boot } = group;
   const isOther = isOtherStart(clock, group);
-  // Its first delivery was watched.
+  // Its first delivery kept its time, because the clock was only watched.
   if (isAgain && isOther && clock.shift === 0 && clock.lastReceived !== 0 && epochOf(newest) === null)
     return 0;
   const isInStep = keepsStep(clock, newest, received);
@@ -329,7 +329,7 @@ function advance(clock: Clock, group: Group, isAgain: boolean): number {
 /** Whether a message is of another start of the sensor than the one before it. */
 function isOtherStart(clock: Clock, group: Group): boolean {
   if (clock.lastReceived === 0) return true;
-  // A reading of the past can be corrected.
+  // A reading that is a little older can be a correction.
   if (clock.shift === 0) return group.newest < clock.last - IN_STEP_US;
   return group.boot !== clock.boot || group.oldest <= clock.last || startedAfter(clock, group);
 }

@@ -54,7 +54,7 @@ export function keepTopicLevels(dataDir: string, { used, kept }: FoundLevels): v
   try {
     replaceFile(path, `${used}\n`);
   } catch (error) {
-    // A full disk must not keep an older installation from starting, and the next start finds its rule without the file.
+    // A full disk must not prevent the start of an older installation. The next start finds its rule without the file.
     if (used === 'drop' && kept === null) return;
     throw new ConfigError([`${path} cannot be written: ${(error as Error).message}: check DATA_DIR`]);
   }

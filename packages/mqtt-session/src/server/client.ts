@@ -2,7 +2,7 @@
 export interface ClientMember {
   /** `performance.now()` when something arrived last. */
   readonly receivedAt: number;
-  /** Looks again whether to read. */
+  /** Decides again whether to read. */
   refreshHold(): void;
 }
 
@@ -41,7 +41,7 @@ export class Client<C extends ClientMember> implements ClientHandle {
     return this.#paused;
   }
 
-  /** Whether there is nothing to remember about it. */
+  /** Whether it has no state, so that it can be removed. */
   get isGone(): boolean {
     return this.connections.size === 0 && this.unacknowledged === 0 && !this.#paused;
   }

@@ -20,8 +20,8 @@ export interface EntranceOptions {
 }
 
 /**
- * Turns of the clock without a byte after which a connection gives way to those that wait: three seconds, because a small
- * board computes for a second or two between two messages of a handshake.
+ * Ticks without a byte after which a connection can end for one that waits: three seconds, because a small board computes
+ * for a second or two between two messages of a handshake.
  */
 const STALLED_TICKS = 12;
 export const TICK_MS = 250;
@@ -39,9 +39,9 @@ class Group<N> {
 
 /**
  * The way from a new connection to its login. Handshakes take memory and time before anything is known about the client
- * except its address. So few connections are in it at a time, the addresses take turns, and the rest waits unread. When
- * there is no room, the address with the most connections pays: its oldest one ends. A connection whose client sends
- * nothing for three seconds gives way as well, if others wait.
+ * except its address. So few connections are in it at a time, the addresses take turns, and the others wait and are not
+ * read. When there is no room, the oldest connection of the address with the most ends. If others wait, one whose client
+ * sends nothing for three seconds ends as well.
  */
 export class Entrance<N extends Newcomer> {
   readonly #options: EntranceOptions;
@@ -117,7 +117,7 @@ export class Entrance<N extends Newcomer> {
     return next!;
   }
 
-  /** The connection that gives way to one of an address that has `own` connections in the handshake. */
+  /** The connection that ends for one of an address that has `own` connections in the handshake. */
   #victim(own: number): N | undefined {
     let most = 0;
     for (const { entering } of this.#groups.values()) most = Math.max(most, entering.size);

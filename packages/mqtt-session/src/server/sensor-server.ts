@@ -39,8 +39,8 @@ const MAX_WAITING_WILL_BYTES = 4 * 1024 * 1024;
 const WILL_BYTES = 400;
 
 /**
- * TLS handshakes and logins at the same time. Each can take 100 KiB, and as many can come before the message of another
- * client, at a millisecond or more each.
+ * TLS handshakes and logins at the same time. Each can take 100 KiB, and the message of another client can wait for all of
+ * them, a millisecond or more for each.
  */
 const MAX_ENTERING = 32;
 /** Connections that have ended, and wait until their client has read the last packet. */
@@ -48,13 +48,13 @@ const MAX_LEAVING = 64;
 /** Servers of an address. Each accepts one connection in a turn of the event loop. */
 const ACCEPTORS = 32;
 /**
- * Connections of a server that the kernel accepts before this process does. Beyond it the kernel drops them, and the next
- * attempt of an innocent client follows seconds later.
+ * Connections of a server that the kernel accepts before this process does. Beyond it the kernel drops them, and a client
+ * tries again only seconds later.
  */
 const BACKLOG = 256;
 /** Bytes that a connection buffers when it is not read, besides one chunk of the socket. */
 const HIGH_WATER_MARK = 16 * 1024;
-/** Sessions are resumed only with a name of their server (SSL_CTX_set_session_id_context). */
+/** Sessions of TLS are resumed only with a name of their server (SSL_CTX_set_session_id_context). */
 const SESSION_ID_CONTEXT = 'tidegauge';
 
 /** What TLS needs for new connections. */
@@ -111,7 +111,7 @@ class Place implements Newcomer {
 interface PlaceHost {
   /** Begins the handshake. */
   enter(place: Place): void;
-  /** It had to give way before its handshake was complete. */
+  /** It ended for another one before its handshake was complete. */
   dropped(place: Place): void;
 }
 
@@ -193,7 +193,7 @@ export class SensorServer implements ConnectionHost {
   }: Listener): Promise<{ port: number; renew(options: SecureContextOptions): void }> {
     const secure = tls === null ? null : { context: contextOf(tls), requestCert: tls.ca !== undefined };
     const arrive = (socket: Socket) => this.#arrive(socket, secure);
-    // It fails when the port is taken. The ones with a port in common would not.
+    // It fails when the port is taken. Servers with `reusePort` would not.
     const probe = await open({ port, host, exclusive: true }, arrive);
     const { port: chosen } = probe.address() as AddressInfo;
     this.#servers.push(...(await share(probe, { port: chosen, host }, arrive)));
@@ -457,8 +457,7 @@ function open(options: ListenOptions, onConnection: (socket: Socket) => void): P
 
 /**
  * Replaces a server by several with the same port, where the system can do that. Node takes one connection of a server in a
- * turn of its event loop, and the kernel gives it the oldest. So an innocent client would wait behind all connections of
- * a flood.
+ * turn of its event loop, and the kernel gives it the oldest. So a new client would wait for all connections of a flood.
  */
 async function share(
   server: Server,

@@ -55,8 +55,8 @@ class Owner {
 
 export interface SessionsOptions {
   /**
-   * Sessions at the same time, and half of it those of one client. Then a session of this client ends, or of the client
-   * with the most: the one that has been without a connection for the longest time.
+   * Sessions at the same time; of one client half as many. Beyond it, one of this client ends, or of the client with the
+   * most: the one that has been without a connection for the longest time.
    */
   readonly maximum: number;
   readonly maximumExpirySeconds: number;
@@ -67,8 +67,8 @@ export interface SessionsOptions {
 /** Bytes of wills that wait for their delay, of all sessions. A client has as much as is free. */
 const MAX_WILL_BYTES = 4 * 1024 * 1024;
 /**
- * Stored QoS 2 messages without PUBREL, of all sessions, and half of it those of one client. About 32 bytes each. Then
- * the largest sessions of this client end, or of the client with the most.
+ * Stored QoS 2 messages without PUBREL, of all sessions; of one client half as many. About 32 bytes each. Beyond it, the
+ * largest sessions of this client end, or of the client with the most.
  */
 const MAX_UNRELEASED = 262_144;
 /** The share of one client. */

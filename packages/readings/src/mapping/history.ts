@@ -16,6 +16,7 @@ const START =
   /^(?:start|start_time|start_ts|start_timestamp|started_at|from|begin|first|first_time|t0|t_0|base_time|basetime|base_ts)$/;
 const STEP =
   /^(?:step|interval|period|resolution|dt|(?:sample|sampling|log|logging|measurement|record|recording)_(?:interval|period))(?:_(s|sec|secs|second|seconds|ms|msec|millis|milliseconds|min|mins|minute|minutes|h|hours))?$/;
+/** Microseconds of a unit, by its first two letters, or else by its first one. */
 const UNITS: Readonly<Record<string, number>> = { ms: 1e3, mi: 60e6, m: 60e6, h: 3600e6, s: 1e6 };
 /** How far ahead of the receiver the last value may be when the unit of the step is not in its name, microseconds. */
 const MAX_LEAD = 600_000_000;

@@ -53,7 +53,7 @@ const LONGEST = 64;
 /** The most characters of another number: no double needs more to be written exactly. */
 const LONGEST_PLAIN = 1100;
 
-// None of the patterns is ambiguous, or the text is short, so that each takes linear time.
+// Each takes linear time: it is not ambiguous, or the text is short.
 const PLAIN = /^([+−-]?)(\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?$/;
 // A sign, digits with separators, an exponent, and the rest.
 const QUANTITY = /^([+−-]?)(\d(?:[\d.,'’ \u00a0\u202f]*\d)?[.,]?|[.,]\d+)(?:[eE]([+-]?\d{1,3}))?(\s*)(\S*)$/;
@@ -140,7 +140,7 @@ function certain(digits: string, hasUnit: boolean): string | Doubt | null {
   if (commas === 0) return points > 1 && !hasUnit ? null : (withPoint ?? withComma);
   if (withPoint !== null && withComma !== null) return EITHER;
   if (withPoint !== null) return hasUnit ? withPoint : POINT;
-  // Of 1234,567 and 1,567 one sender means the same, so three digits after the only comma are in doubt.
+  // One sender can write 1234,567 and 1,567 with the same meaning, so three digits after the only comma are in doubt.
   return !hasUnit || (commas === 1 && points === 0 && /,\d{3}$/.test(digits)) ? COMMA : withComma;
 }
 

@@ -18,12 +18,12 @@ const LARGE = 1000;
 
 /**
  * Whether a value of a field that is not always a time can be a date: a number since 2001-09-09, or a text with a date or
- * a time. No measurement of one sender is sometimes a date and sometimes none.
+ * a time. The values of a measurement do not reach such numbers, so all of them are read in the same way.
  */
 export function canBeDate(value: unknown): boolean {
   if (typeof value === 'number') return value >= FIRST_DATE;
   if (typeof value !== 'string' || value.length > LONGEST) return value === null;
-  // As in every time: it is no value, so there is no time.
+  // As in other fields of a time, a word for no value means that there is no time.
   if (isNoValue(value)) return true;
   const number = Number(value);
   if (!Number.isNaN(number)) return number >= FIRST_DATE;

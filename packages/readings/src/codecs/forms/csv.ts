@@ -48,7 +48,7 @@ export const csv: Form = {
   },
 };
 
-/** Without white space at the end that is no empty cell. */
+/** Without line breaks at the end. Other white space there can be an empty cell. */
 function withoutLastBreaks(text: string): string {
   let end = text.length;
   while (text[end - 1] === '\n' || text[end - 1] === '\r') end--;

@@ -3,8 +3,8 @@ import { DecodeError } from '../../codec.ts';
 import type { Form } from './form.ts';
 
 /**
- * Bytes of a payload after decompression: 10,000 readings of 100 bytes. It is less than MAX_PAYLOAD, because 1 KiB can become
- * 1 MiB. Decompression stops there, and never holds more.
+ * Bytes of a payload after decompression: 10,000 readings of 100 bytes. MAX_PAYLOAD does not raise it, because 1 KiB can
+ * become 1 MiB. Decompression stops there, and never holds more.
  */
 export const MAX_INFLATED = 1 << 20;
 

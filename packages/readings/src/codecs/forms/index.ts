@@ -48,7 +48,7 @@ export function decodeForm(
     if (content instanceof DecodeError) return named(form, content);
     const result = content instanceof Parsed ? read(content.root, context) : decodeLayer(content);
     if (result instanceof DecodeError) {
-      // Of a guess, a content without a form that is known shows that the payload is something else.
+      // When the content of a guess cannot be read, the payload is something else.
       if (form.isGuess === true && UNREADABLE.has(result.reason)) continue;
       return named(form, result);
     }

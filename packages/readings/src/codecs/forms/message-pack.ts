@@ -7,7 +7,7 @@ import { type Form, Parsed } from './form.ts';
 
 /** Objects and arrays inside each other. Deeper ones are no payload of a sensor. */
 const MAX_DEPTH = 32;
-/** Milliseconds of the timestamp extension, type -1 of the specification. */
+/** The type of the timestamp extension. */
 const TIMESTAMP = -1;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -2,11 +2,12 @@ import { DecodeError } from '../../codec.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { type Form, firstByte } from './form.ts';
 
-// A text in double or single quotes (or to the end of the payload, so that each character is read once), a name that is no part of a number, or a comma before a closing bracket.
+// A text in double or single quotes (or to the end of the payload, so that each character is read once), a name that is
+// no part of a number, or a comma before a closing bracket.
 const TOKENS = /"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|(?<![\w.+-])[A-Za-z_$][\w$]*|,(?=\s*[}\]])/gs;
 /** The first characters of objects, arrays and texts. */
 const STARTS: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b, 0x27]);
-/** The engine collects all matches before it replaces the first. A byte can take 50 bytes. */
+/** The engine collects all matches before it replaces the first one, and takes up to 50 bytes of memory for a byte. */
 const MAX_LENGTH = 256 * 1024;
 const WORDS = new Map([
   ...(['true', 'false', 'null'] as const).map((word) => [word, word] as const),
@@ -21,7 +22,7 @@ const WORDS = new Map([
 ]);
 
 /**
- * JSON as Python, JavaScript and hands write it: texts in single quotes, names without quotes, `True`, `None`, and a comma
+ * JSON as Python, JavaScript and people write it: texts in single quotes, names without quotes, `True`, `None`, and a comma
  * after the last element. Each of them is an error of JSON (RFC 8259), and has one meaning.
  */
 export const relaxedJson: Form = {

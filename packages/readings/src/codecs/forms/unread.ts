@@ -2,7 +2,7 @@ import { DecodeError } from '../../codec.ts';
 import { quote } from '../../quote.ts';
 import { decodeUtf8 } from '../utf8.ts';
 
-/** Longer payloads are no value that somebody wrote in another way. */
+/** Longer payloads are documents, and no values. */
 const MAX_LENGTH = 65_536;
 
 /** Forms of texts that are recognised and not read, because a part of their meaning is not in the payload. */
