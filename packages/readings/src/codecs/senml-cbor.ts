@@ -37,14 +37,17 @@ export const decodeSenmlCbor: Decode = (payload, context) => {
 };
 
 /**
- * Whether a payload begins with a CBOR array whose first element is a map, as a SenML pack does. No UTF-8 text begins
- * with these bytes.
+ * Whether a payload begins with a CBOR array whose first element is a map with an integer as key, as a SenML pack does. No
+ * UTF-8 text begins with these bytes.
  */
 export function looksLikeSenmlCbor(payload: Uint8Array): boolean {
   const first = payload[0]!;
   const size = first < 0x98 || first === 0x9f ? 0 : 2 ** (first - 0x98);
   const second = payload[1 + size]!;
-  return first > 0x80 && (first <= 0x9b || first === 0x9f) && second >= 0xa0 && second <= 0xbf;
+  if (first <= 0x80 || (first > 0x9b && first !== 0x9f) || second < 0xa0 || second > 0xbf) return false;
+  // A map with texts as keys is read by its form.
+  const key = second < 0xb8 || second > 0xbb ? payload[2 + size]! : 0;
+  return second === 0xa0 || !(key >= 0x60 && key <= 0x7f);
 }
 
 /** Counts values, because each takes far more memory than its bytes, and refuses texts that are not UTF-8. */

@@ -168,6 +168,26 @@ describe('a payload in another form', () => {
     assert.equal(refuse('auto', Buffer.from('größe', 'latin1')).position, 'byte 2');
   });
 
+  it('has the notes of JSON when it is JSON lines', () => {
+    const ignored: string[] = [];
+    const notes = { unit: () => {}, ignored: (field: string) => ignored.push(field) };
+    const lines = '{"a":1,"a":2}\n{"b":9007199254740993}';
+    const readings = formats.auto!(Buffer.from(lines), { ...CONTEXT, notes }) as readonly Reading[];
+    assert.deepEqual(
+      readings.map(({ metric, value }) => [metric, value]),
+      [
+        ['a', 2],
+        ['b', '9007199254740993'],
+      ],
+    );
+    assert.deepEqual(ignored, ['a', 'b']);
+  });
+
+  it('is an array of maps in CBOR, which is no SenML pack when its keys are texts', () => {
+    assert.deepEqual(values(encodeCbor([{ temp: 21.5 }, { hum: 45 }])), BOTH);
+    assert.equal(refuse('auto', encodeCbor([{ temp: 21.5 }, { temp: 22 }])).reason, 'invalid_time');
+  });
+
   it('has a note when it is read with an assumption', () => {
     const doubts: string[] = [];
     const notes = {
