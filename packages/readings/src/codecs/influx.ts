@@ -60,12 +60,31 @@ export function influxDecoder(options: InfluxOptions = {}): Decode {
     const text = decodeUtf8(payload);
     if (text instanceof DecodeError) return text;
     const readings: Reading[] = [];
+    let lines = 0;
     for (const span of findLines(text)) {
+      lines++;
       const error = readLine(text, span, options, context, readings);
       if (error !== null) return error;
     }
+    if (lines > 1) noteReplaced(readings, context);
     return readings.length > 0 ? readings : new DecodeError('empty_payload', 'the payload has no lines');
   };
+}
+
+/** Notes several lines without a timestamp that have one series. As in InfluxDB, the last one is kept. */
+function noteReplaced(readings: readonly Reading[], { received, notes }: DecodeContext): void {
+  if (notes === undefined) return;
+  const seen = new Set<string>();
+  for (const { device, metric, time } of readings) {
+    if (time !== received) continue;
+    const series = `${device} ${metric}`;
+    if (seen.has(series)) {
+      notes.ignored(
+        metric,
+        'the payload has several values of it without a timestamp, and only the last is kept: give each its timestamp',
+      );
+    } else seen.add(series);
+  }
 }
 
 /** Line protocol with the default names, where the size of a timestamp selects its unit. */

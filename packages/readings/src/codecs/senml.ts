@@ -100,7 +100,25 @@ export function readPack(
     const error = addReadings(readings, one, manyUnits.has(one.name), context);
     if (error !== null) return error.at(recordPosition(one.index, records.length));
   }
-  return readings.length <= MAX_READINGS_PER_PAYLOAD ? readings : tooManyReadings(readings.length);
+  if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
+  return replaced(readings) ?? readings;
+}
+
+/** The error of a pack with two values of one series at one time, because one would replace the other; null without them. */
+function replaced(readings: readonly Reading[]): DecodeError | null {
+  if (readings.length === 1) return null;
+  const values = new Map<string, ReadingValue>();
+  for (const { device, metric, time, value } of readings) {
+    const identity = `${device} ${metric} ${time}`;
+    if (values.has(identity) && values.get(identity) !== value) {
+      return new DecodeError(
+        'invalid_time',
+        `a second ${device} ${metric} of the same time, with another value, would overwrite the first; give each its time "t"`,
+      );
+    }
+    values.set(identity, value);
+  }
+  return null;
 }
 
 function applyBase(base: Base, record: SenmlRecord, first: boolean): DecodeError | null {

@@ -274,6 +274,20 @@ describe('the format influx', () => {
     assert.match(`${refuse('influx', 'a b=1', NAMELESS)}`, /names a device/);
   });
 
+  it('notes lines of one series without timestamps, of which the last is kept', () => {
+    const ignored: string[] = [];
+    const notes = {
+      unit: () => {},
+      ignored: (field: string, why: string) => ignored.push(`${field}: ${why}`),
+    };
+    decode('influx', 'm a=1,b=1\nm a=2\nn a=3 1795262300\nn a=4 1795262300', { ...CONTEXT, notes });
+    assert.equal(ignored.length, 1);
+    assert.match(
+      ignored[0]!,
+      /^m\.a: .* several values of it without a timestamp, and only the last is kept/,
+    );
+  });
+
   it('separates lines that can be stored from others', () => {
     const payload = Buffer.from(`a b=1\na b\na b=2,c=3\na b=1 ${RECEIVED * 2000}\na b=4`);
     const { valid, refused, refusedLines, errors, isMalformed } = splitLines(payload, {}, CONTEXT, 2);

@@ -372,6 +372,37 @@ describe('a SenML pack', () => {
   });
 });
 
+describe('several values of a name at one time', () => {
+  it('are refused when they differ, because one would replace the other', () => {
+    const now = [
+      { n: 'temp', v: 21 },
+      { n: 'temp', v: 22 },
+    ];
+    assert.equal(refuse('senml-json', now).reason, 'invalid_time');
+    assert.match(refuse('senml-json', now).message, /^a second .* temp of the same time, with another value/);
+    const timed = [
+      { bt: 1_795_262_400, n: 'temp', v: 21 },
+      { n: 'hum', v: 45 },
+      { n: 'temp', v: 22 },
+    ];
+    assert.equal(refuse('senml-json', timed).reason, 'invalid_time');
+    assert.equal(refuse('auto', timed).reason, 'invalid_time');
+  });
+
+  it('are readings when they are the same, or have their own times', () => {
+    const same = [
+      { n: 'temp', v: 21 },
+      { n: 'temp', v: 21 },
+    ];
+    assert.equal(decode('senml-json', same).length, 2);
+    const timed = [
+      { n: 'temp', v: 21, t: -10 },
+      { n: 'temp', v: 22 },
+    ];
+    assert.equal(decode('senml-json', timed).length, 2);
+  });
+});
+
 describe('the units of a pack', () => {
   it('go to the notes with the names of the readings, and those of sums do not', () => {
     const units: string[] = [];
