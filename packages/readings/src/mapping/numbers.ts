@@ -32,6 +32,10 @@ const EXPONENT = new Doubt(
 );
 const PLUS = new Doubt(`a plus sign and seven digits or more can be a telephone number: ${SETTING}`, true);
 const LONG = new Doubt(`as a number it would lose digits, because it is beyond 2^53: ${SETTING}`, true);
+const WHY_LETTER = `its letter can be a unit or the end of an identifier: ${SETTING}`;
+const LETTER = new Doubt(WHY_LETTER, true);
+/** No identifier is usual that has a separator and one letter. */
+const DECIMAL_LETTER = new Doubt(WHY_LETTER);
 /** A number that is too large for a double. */
 export const TOO_LARGE = new Doubt('it is a number beyond 1.8e308, the largest there is', true);
 const COMMA = new Doubt('its comma can be decimal or separate values: set decimal: comma in the mapping');
@@ -78,12 +82,15 @@ export function numberOf(text: string, decimal: Decimal | null, isNumber = false
   if (plain !== null && (decimal !== 'comma' || !plain[2]!.includes('.'))) {
     return finished(plain[1]!, plain[2]!, plain[3], '', isNumber);
   }
-  if (trimmed.length > LONGEST || SHORT_NAME.test(trimmed)) return null;
+  if (trimmed.length > LONGEST) return null;
   const match = QUANTITY.exec(trimmed);
   if (match === null) return null;
   const [, sign = '', digits = '', exponent, space = '', word = ''] = match;
-  if (word !== '' && (!isUnit(word) || (space === '' && word.length === 1 && !SHORT_UNITS.has(word))))
-    return null;
+  if (word !== '' && !isUnit(word)) return null;
+  const isShort = space === '' && word.length === 1;
+  if (isShort && !isNumber && (!SHORT_UNITS.has(word) || SHORT_NAME.test(trimmed))) {
+    return /\D/.test(digits) ? DECIMAL_LETTER : LETTER;
+  }
   const number =
     decimal === null ? certain(digits, word !== '') : (split(digits, decimal) ?? MISFIT[decimal]);
   return typeof number === 'string' ? finished(sign, number, exponent, word, isNumber) : number;
@@ -103,6 +110,12 @@ const SIMPLE = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,40})?$/;
 /** The number of a text without unit, exponent and white space around it; NaN for others, see `numberOf`. It is fast. */
 export function simpleNumber(text: string): number {
   return SIMPLE.test(text) ? Number(text) : Number.NaN;
+}
+
+/** The number of a text of digits; null for others, also `1.234`, which the mapping reads as it states `decimal`. */
+export function wholeNumber(text: string): number | null {
+  const number = simpleNumber(text);
+  return Number.isNaN(number) || text.includes('.') ? null : number;
 }
 
 /** A number of digits with at most one point. */

@@ -183,6 +183,33 @@ describe('a payload in another form', () => {
     assert.deepEqual(ignored, ['a', 'b']);
   });
 
+  it('is CSV in which all numbers have a decimal comma, a unit or a sign', () => {
+    assert.deepEqual(values('temp;hum\n21,5;45,3'), [
+      ['temp', '21,5'],
+      ['hum', '45,3'],
+    ]);
+    assert.deepEqual(values('temp;hum\n21,5 °C;45 %'), BOTH);
+    assert.deepEqual(values('temp,hum\n+21.5,45%'), BOTH);
+    const comma = compileMapping({ decimal: 'comma' });
+    for (const [payload, value] of [
+      ['temp;hum\n21,5;45', 21.5],
+      ['temp;hum\n1.234;45', 1234],
+      ['temp=1.234;hum=45', 1234],
+      ['temp;hum\n1234;45', 1234],
+    ] as const) {
+      const readings = comma(Buffer.from(payload), CONTEXT) as readonly Reading[];
+      assert.deepEqual(
+        readings.map(({ metric, value }) => [metric, value]),
+        [
+          ['temp', value],
+          ['hum', 45],
+        ],
+        payload,
+      );
+    }
+    assert.equal(refuse('auto', 'first,second\nnever,ever').reason, 'malformed');
+  });
+
   it('is an array of maps in CBOR, which is no SenML pack when its keys are texts', () => {
     assert.deepEqual(values(encodeCbor([{ temp: 21.5 }, { hum: 45 }])), BOTH);
     assert.equal(refuse('auto', encodeCbor([{ temp: 21.5 }, { temp: 22 }])).reason, 'invalid_time');

@@ -62,6 +62,9 @@ const SEPARATED: Readonly<Record<string, readonly [Kind, Kind, Kind]>> = {
     [1234, 'W'],
     [1.234, 'W'],
   ],
+  // A letter behind it, without a space.
+  '21.5C': ['doubt', 'doubt', 'doubt'],
+  '12,5A': ['doubt', 'doubt', 'doubt'],
   '1.5e3': [1500, 'doubt', 1500],
   '1,5e3': ['doubt', 1500, 'doubt'],
   '1,5e3 W': [[1500, 'W'], [1500, 'W'], 'doubt'],
@@ -175,6 +178,7 @@ const ROWS: Readonly<Record<string, Kind>> = {
   '4K': 'text',
   '4g': 'text',
   '2700K': [2700, 'K'],
+  '5.0K': [5, 'K'],
   '4 K': [4, 'K'],
   '1234567890E': 'text',
   '+4915112345678': 'text',
@@ -329,7 +333,7 @@ for (const [name, way] of Object.entries(WAYS)) {
         assert.deepEqual(readings, [['p', expected(text, kind)[0]]], text);
         assert.equal(ignored.length, kind === 'doubt' ? 1 : 0, text);
         if (kind === 'doubt')
-          assert.match(ignored[0]![1], /^it is kept as a text: .* set decimal: (?:comma|point)/);
+          assert.match(ignored[0]![1], /^it is kept as a text: .* (?:set decimal: (?:comma|point)|values of the mapping)/);
       }
     });
 
@@ -530,7 +534,7 @@ describe('a plain payload', () => {
     for (const [text, [kind]] of Object.entries(SEPARATED)) {
       if (kind !== 'doubt') continue;
       for (const way of ['auto', 'plain']) assert.equal(refuse(way, text).reason, 'malformed', text);
-      assert.match(refuse('auto', text).message, /set decimal: (?:comma|point)/, text);
+      assert.match(refuse('auto', text).message, /(?:set decimal: (?:comma|point)|values of the mapping)/, text);
     }
   });
 
@@ -571,6 +575,13 @@ describe('the kind of a value', () => {
     const of = (options: MappingOptions, text: string) => noted(compileMapping(options), { a: text });
     assert.deepEqual(of({ values: { a: 'number' } }, '0012').readings, [['a', 12]]);
     assert.deepEqual(of({ values: { a: 'number' } }, '5E10').readings, [['a', 5e10]]);
+    for (const [text, value] of [
+      ['5A', 5],
+      ['99g', 99],
+      ['4K', 4],
+      ['21.5C', 21.5],
+    ] as const)
+      assert.deepEqual(of({ values: { a: 'number' } }, text).readings, [['a', value]], text);
     assert.deepEqual(of({ values: { a: 'text' } }, '21.50').readings, [['a', '21.50']]);
     assert.deepEqual(of({ values: { a: 'as-is' } }, '21.50').readings, [['a', '21.50']]);
     assert.deepEqual(of({ values: { a: 'any' } }, '21.50').readings, [['a', 21.5]]);

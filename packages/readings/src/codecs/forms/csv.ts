@@ -1,5 +1,6 @@
 import { DecodeError } from '../../codec.ts';
 import { MAX_READINGS_PER_PAYLOAD, tooManyReadings } from '../../make-reading.ts';
+import { numberOf, simpleNumber, wholeNumber } from '../../mapping/numbers.ts';
 import { MAX_VALUES } from '../parse-json.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { type Form, Parsed } from './form.ts';
@@ -7,7 +8,6 @@ import { type Form, Parsed } from './form.ts';
 const SEPARATORS = [';', '\t', ','];
 /** A name of a column: it begins with a letter, so that no row of values is taken for a header. */
 const NAME = /^"?\p{L}[^"]{0,63}"?$/u;
-const NUMBER = /^[+-]?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
 const MAX_COLUMNS = 256;
 
 /**
@@ -37,16 +37,21 @@ export const csv: Form = {
     const records: Record<string, unknown>[] = [];
     for (const line of lines.slice(1)) {
       const cells = line.split(separator, columns.length + 1).map((cell) => unquoted(cell.trim()));
-      if (cells.length !== columns.length || !cells.some((cell) => NUMBER.test(cell))) return null;
+      if (cells.length !== columns.length || !cells.some(isNumber)) return null;
       const record: Record<string, unknown> = Object.create(null);
       for (const [i, cell] of cells.entries()) {
-        if (cell !== '') record[columns[i]!] = NUMBER.test(cell) ? Number(cell) : cell;
+        if (cell !== '') record[columns[i]!] = wholeNumber(cell) ?? cell;
       }
       records.push(record);
     }
     return new Parsed(records);
   },
 };
+
+/** Whether a cell is a number, also one that is in doubt, such as `21,5`, or has a unit. */
+function isNumber(cell: string): boolean {
+  return !Number.isNaN(simpleNumber(cell)) || numberOf(cell, null) !== null;
+}
 
 /** Without line breaks at the end. Other white space there can be an empty cell. */
 function withoutLastBreaks(text: string): string {

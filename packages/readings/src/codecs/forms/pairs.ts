@@ -1,4 +1,5 @@
 import { DecodeError } from '../../codec.ts';
+import { wholeNumber } from '../../mapping/numbers.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { type Form, Parsed } from './form.ts';
 
@@ -13,14 +14,14 @@ export const pairs: Form = {
     if (payload.length > MAX_LENGTH) return null;
     const text = decodeUtf8(payload);
     if (text instanceof DecodeError) return null;
-    const record: Record<string, number> = Object.create(null);
+    const record: Record<string, number | string> = Object.create(null);
     for (const part of text
       .trim()
       .replace(/[;,&]$/, '')
       .split(/[;,&\n]| +(?=[\p{L}_])/u)) {
       const match = PAIR.exec(part.trim());
       if (match === null || match[1]! in record) return null;
-      record[match[1]!] = Number(match[2]);
+      record[match[1]!] = wholeNumber(match[2]!) ?? match[2]!;
     }
     return new Parsed(record);
   },
