@@ -1,7 +1,7 @@
 import { DecodeError } from './codec.ts';
 import { quote } from './quote.ts';
 import { MAX_TEXT_LENGTH, type Reading, type ReadingValue } from './reading.ts';
-import { formatTime, MAX_AHEAD, parseTime, timeQuality } from './time.ts';
+import { formatTime, MAX_AHEAD, parseSensorTime, timeQuality } from './time.ts';
 
 /** Largest number of readings in one payload. It bounds the cost of one message. */
 export const MAX_READINGS_PER_PAYLOAD = 10_000;
@@ -67,7 +67,7 @@ export function readText(text: string, field: string | null): string | DecodeErr
 
 /** Converts a time of a payload to microseconds since the epoch, if it is plausible. */
 export function readTime(value: unknown, field: string, received: number): number | DecodeError {
-  const time = parseTime(value);
+  const time = parseSensorTime(value);
   if (time === null) {
     return new DecodeError(
       'invalid_time',

@@ -12,6 +12,9 @@ export const MAX_AHEAD = 86_400_000_000;
 /** 2000-01-01. An older reading comes from a board that has no clock yet. */
 const FIRST_SYNCED = Date.UTC(2000, 0, 1) * 1000;
 
+/** 1980-01-01, the earliest date of a clock that was not set, in milliseconds. */
+const FIRST_MILLISECONDS = Date.UTC(1980, 0, 1);
+
 // Groups: year, month, day, hour, minute, second, fraction, zone sign, zone hours, zone minutes.
 const ISO_8601 =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?$/;
@@ -27,6 +30,14 @@ export function parseTime(value: unknown): number | null {
   if (typeof value === 'number') return fromNumber(value);
   if (typeof value === 'string') return fromIso(value);
   return null;
+}
+
+/**
+ * Like `parseTime`, for the clock of a sensor: milliseconds before 1980 are no time, but the digits of a date (202611262200,
+ * 261126220000) or another count.
+ */
+export function parseSensorTime(value: unknown): number | null {
+  return typeof value === 'number' && value >= 1e11 && value < FIRST_MILLISECONDS ? null : parseTime(value);
 }
 
 function fromNumber(value: number): number | null {

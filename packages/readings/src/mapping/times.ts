@@ -1,4 +1,4 @@
-import { MAX_TIME, parseTime } from '../time.ts';
+import { MAX_TIME, parseSensorTime } from '../time.ts';
 import { compileZone, type Instants } from './zones.ts';
 
 export const TIME_UNITS = ['auto', 's', 'ms', 'us', 'ns'] as const;
@@ -56,8 +56,9 @@ const DAY_FIRST =
 // 11/26/2026, 10:00:00 PM. Only the formats day-first and month-first state the order.
 const SLASHES =
   /^(\d\d?)\/(\d\d?)\/(\d{4})(?:,? +)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?: ?([AaPp])\.?[Mm]\.?)? ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/;
-// 20261126T220000Z, the basic format of ISO 8601, or the same digits alone. As a number since 1970 these are in the year 2600.
-const BASIC = /^((?:19|20)\d\d)(\d\d)(\d\d)(?:T|t|)(\d\d)(\d\d)(\d\d)(Z|[+-]\d\d(?::?\d\d)?)?$/;
+// 20261126T220000Z, the basic format of ISO 8601, or the same digits alone, also without seconds. As numbers since 1970 these
+// are in the year 2600, and those without seconds in 1976.
+const BASIC = /^((?:19|20)\d\d)(\d\d)(\d\d)(?:T|t|)(\d\d)(\d\d)(\d\d)?(Z|[+-]\d\d(?::?\d\d)?)?$/;
 // 261126220000W: YYMMDDhhmmss and winter (UTC+1) or summer (UTC+2), of Dutch and Belgian meters (DSMR 5 P1, section 6.4).
 const METER = /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)([WS])$/;
 const TIME_OF_DAY =
@@ -102,7 +103,7 @@ export function compileTime({ unit, format, zone }: TimeReading): ReadTime {
   const order = format === 'day-first' || format === 'month-first' ? format : null;
   const isAny = format === 'auto' || order !== null;
   const readNumber = (value: number): number | 'unreadable' => {
-    if (unit === 'auto') return parseTime(value) ?? 'unreadable';
+    if (unit === 'auto') return parseSensorTime(value) ?? 'unreadable';
     return bounded(Math.round(value * MICROSECONDS[unit]));
   };
   const readText = (text: string, when: When): ReturnType<ReadTime> => {
@@ -130,10 +131,15 @@ export function compileTime({ unit, format, zone }: TimeReading): ReadTime {
   return (value, when) => {
     if (typeof value === 'string') return readText(value, when);
     if (typeof value !== 'number' || format === 'iso8601' || format === 'rfc2822') return 'unreadable';
-    // 20261126220000, which would be in the year 2612.
-    const isBasic = value >= 19e12 && value < 21e12 && unit === 'auto' && isAny;
-    return isBasic ? readText(String(value), when) : readNumber(value);
+    return unit === 'auto' && isAny && isBasicNumber(value)
+      ? readText(String(value), when)
+      : readNumber(value);
   };
+}
+
+/** Whether a number has the digits of a date and a time: 20261126220000, which would be in the year 2612, or 202611262200. */
+function isBasicNumber(value: number): boolean {
+  return (value >= 19e12 && value < 21e12) || (value >= 19e10 && value < 21e10);
 }
 
 /** Of two instants the first after the record before it, or the nearest to the receipt; null when that is too late. */
@@ -227,14 +233,9 @@ function readMeter(text: string): Parts | null {
 
 /** Year, month, day, hour, minute and second of a match, in this order. */
 function partsOf(match: RegExpExecArray, zone: string | null, century: number): Parts {
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [year, month, day, hour, minute, second] = match
+    .slice(1, 7)
+    .map((digits = '0') => Number(digits)) as [number, number, number, number, number, number];
   return { year: century + year, month, day, hour, minute, second, micros: 0, zone };
 }
 

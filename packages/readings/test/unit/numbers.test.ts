@@ -333,7 +333,10 @@ for (const [name, way] of Object.entries(WAYS)) {
         assert.deepEqual(readings, [['p', expected(text, kind)[0]]], text);
         assert.equal(ignored.length, kind === 'doubt' ? 1 : 0, text);
         if (kind === 'doubt')
-          assert.match(ignored[0]![1], /^it is kept as a text: .* (?:set decimal: (?:comma|point)|values of the mapping)/);
+          assert.match(
+            ignored[0]![1],
+            /^it is kept as a text: .* (?:set decimal: (?:comma|point)|values of the mapping)/,
+          );
       }
     });
 
@@ -534,7 +537,11 @@ describe('a plain payload', () => {
     for (const [text, [kind]] of Object.entries(SEPARATED)) {
       if (kind !== 'doubt') continue;
       for (const way of ['auto', 'plain']) assert.equal(refuse(way, text).reason, 'malformed', text);
-      assert.match(refuse('auto', text).message, /(?:set decimal: (?:comma|point)|values of the mapping)/, text);
+      assert.match(
+        refuse('auto', text).message,
+        /(?:set decimal: (?:comma|point)|values of the mapping)/,
+        text,
+      );
     }
   });
 

@@ -112,6 +112,8 @@ describe('a time in another form', () => {
     '20261126T210000Z': '2026-11-26T21:00:00',
     '20261126T220000+0100': '2026-11-26T21:00:00',
     '20261126210000': '2026-11-26T21:00:00',
+    '202611262100': '2026-11-26T21:00:00',
+    '20261126T2100Z': '2026-11-26T21:00:00',
   };
   for (const [text, time] of Object.entries(forms)) {
     it(`is read: ${text}`, () => assert.equal(timeOf(text), time));
@@ -119,6 +121,12 @@ describe('a time in another form', () => {
 
   it('is read as a number too: 20261126210000', () =>
     assert.equal(timeOf(20_261_126_210_000), '2026-11-26T21:00:00'));
+
+  it('is read as a number without seconds, and no milliseconds since 1970: 202611262100', () => {
+    assert.equal(timeOf(202_611_262_100), '2026-11-26T21:00:00');
+    assert.match(read({ time: 261_126_210_000, temp: 1 }).error, /^invalid_time/);
+    assert.match(read({ time: '261126210000', temp: 1 }).error, /^invalid_time/);
+  });
 
   it('is in two fields', () => {
     const both: unknown[] = [
