@@ -3,7 +3,7 @@ import { timeProblem } from '../make-reading.ts';
 import { quote } from '../quote.ts';
 import { type MappingOptions, timeOptions } from './options.ts';
 import { valueAt } from './paths.ts';
-import { canBeDate, isShortTime, MAY_BE_TIME, mayBeUptime } from './short-time.ts';
+import { canBeDate, isShortTime, looksLikeTime, MAY_BE_TIME, mayBeUptime } from './short-time.ts';
 import { compileTemplate, type Template, type TemplateValues } from './template.ts';
 import { isNoValue } from './texts.ts';
 import {
@@ -159,6 +159,8 @@ function timeOf(
 
 /** A part of the error for a text that is no time in any form. */
 export const NO_TIME = 'which cannot be read as a time';
+const UNREADABLE =
+  'it looks like a time, and cannot be read as one: set the time of the mapping, or send ISO 8601 such as 2026-11-26T22:00:00Z';
 const LOCAL = 'it is a local time without a zone, so the time of receipt is used: set the zone of time';
 
 const TWICE =
@@ -260,7 +262,7 @@ function likely(
     if (!canBeDate(raw) || (typeof raw !== 'number' && typeof raw !== 'string')) continue;
     const time = read(raw, whenOf(field, context, after));
     if (time === 'unreadable') {
-      const doubt = timeDoubt(raw);
+      const doubt = timeDoubt(raw) ?? (typeof raw === 'string' && looksLikeTime(raw) ? UNREADABLE : null);
       if (doubt !== null) notes?.doubt?.(field, `${doubt}. The time of receipt is used`);
       continue;
     }

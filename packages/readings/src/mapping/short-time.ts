@@ -6,6 +6,7 @@ import { isNoValue } from './texts.ts';
 export const FIRST_DATE = 1e9;
 /** Characters between the parts of a date or a time. A decimal point is none. */
 const SEPARATED = /\d[:/-]\d/;
+const TIME_OF_DAY = /\d:\d\d/;
 /** Digits of a date without separators: 20261121. */
 const DATE_DIGITS = 8;
 const LONGEST = 64;
@@ -28,6 +29,11 @@ export function canBeDate(value: unknown): boolean {
   const number = Number(value);
   if (!Number.isNaN(number)) return number >= FIRST_DATE;
   return SEPARATED.test(value) || value.replace(/\D/g, '').length >= DATE_DIGITS;
+}
+
+/** Whether a text has a date and a time of day, in any form: `2026-11-26T24:00:00Z`, `Thu Nov 26 22:00:00 2026`. */
+export function looksLikeTime(text: string): boolean {
+  return text.length <= LONGEST && TIME_OF_DAY.test(text) && text.replace(/\D/g, '').length >= DATE_DIGITS;
 }
 
 /**

@@ -67,6 +67,8 @@ const DATE = /^(?:\d{4}([-/.])\d\d?\1\d\d?|\d\d?\.\d\d?\.(?:\d{4}|\d\d)|\d\d?\/\
 // RFC 2822 section 3.3 and RFC 5322: [day-name,] day month year hour:minute[:second] zone
 const RFC_2822 =
   /^(?:[A-Za-z]{3}, ?)?(\d{1,2}) ([A-Za-z]{3}) (\d{4}) (\d\d):(\d\d)(?::(\d\d))?(?: (GMT|UTC?|Z|[+-]\d{4}|EST|EDT|CST|CDT|MST|MDT|PST|PDT))?$/;
+// 2026-11-26 22:00:00 CET, 2026-11-26T22:00:00+01:00[Europe/Berlin]
+const ZONE_NAME = /\d:\d\d.*(?:\d ?[A-Z]{3,5}|[ []\p{L}+\/[\p{L}_/-]+\]?)$/u;
 const NUMBER = /^\d{1,19}(?:\.\d{1,9})?$/;
 const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
 /** Hours of the zones of RFC 2822 section 4.3. */
@@ -159,6 +161,8 @@ export function timeDoubt(value: unknown): string | null {
   const text = value.trim();
   if (SLASHES.test(text))
     return 'the day or the month of a date with slashes can be first: set format: day-first or format: month-first in the time of the mapping';
+  if (ZONE_NAME.test(text))
+    return 'its zone is a name or an abbreviation, which is not read: send an offset such as +01:00, or a time in UTC with Z';
   return isTimeOfDay(text)
     ? 'it is a time of day without a date: set the time of the mapping, such as "{day} {time}", or time: false'
     : null;

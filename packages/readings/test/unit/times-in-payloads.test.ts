@@ -128,6 +128,33 @@ describe('a time in another form', () => {
     assert.match(read({ time: '261126210000', temp: 1 }).error, /^invalid_time/);
   });
 
+  it('has a note when a usual field has a time in a form that is not read', () => {
+    for (const text of [
+      '2026-11-26T24:00:00Z',
+      'Thu Nov 26 22:00:00 2026',
+      '26-11-2026 22:00:00Z',
+      '2026-W48-4T22:00:00Z',
+    ]) {
+      const { readings, doubts } = read({ last_seen: text, temp: 1 });
+      assert.deepEqual(readings.at(-1), ['temp', 1, '2026-11-26T22:00:00'], text);
+      assert.match(doubts.join(), /^last_seen: it looks like a time, .*The time of receipt is used$/, text);
+    }
+    for (const text of ['never', 'kitchen 12', '2026-11-26T22:00:00Z', 'v1.2.345678'])
+      assert.deepEqual(read({ last_seen: text, temp: 1 }).doubts, [], text);
+  });
+
+  it('is refused with the form of its zone', () => {
+    for (const zone of [' CET', ' CEST', ' Europe/Berlin', '+01:00[Europe/Berlin]']) {
+      const time = `2026-11-26T22:00:00${zone}`;
+      assert.match(
+        read({ time, temp: 1 }).error,
+        /its zone is a name or an abbreviation.* offset such as \+01:00/,
+        time,
+      );
+      assert.match(read({ last_seen: time, temp: 1 }).doubts.join(), /its zone is a name/, time);
+    }
+  });
+
   it('is in two fields', () => {
     const both: unknown[] = [
       { date: '2026-11-26', time: '21:30:00', temp: 1 },
