@@ -16,7 +16,7 @@ import { senderField, severalSenders } from '../record-senders.ts';
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
-import { seriesOf, type TimedRecords, timedRecords } from './history.ts';
+import { isTimeBelow, seriesOf, type TimedRecords, timedRecords } from './history.ts';
 import {
   type NamedValues,
   namedRecords,
@@ -595,6 +595,8 @@ export class Mapping {
     }
     seen.set(identity, index);
     if (found.doubt !== undefined) context.notes?.ignored(path, found.doubt);
+    if (this.#findsTimes && time === context.received && isTimeBelow(path, raw))
+      context.notes?.doubt?.(path, TIME_BELOW);
     readings.push(makeReading(device, metric, time, found.value, context.received, boot, seq));
     if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
     const planned = typeof found.value === 'number' ? unitOf(plan.unit, values) : null;
@@ -702,6 +704,9 @@ function isScalarOrNull(value: unknown): boolean {
 function missing(name: string, key: string): DecodeError {
   return new DecodeError('invalid_name', `the payload has no "${name}", which ${key} of the mapping uses`);
 }
+
+const TIME_BELOW =
+  'it is a time, and is stored as a value: the time of receipt is used; set the time of the mapping, or records, if it is the time of other values';
 
 function overwrites(device: string, metric: string): DecodeError {
   return new DecodeError(

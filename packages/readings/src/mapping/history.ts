@@ -41,6 +41,12 @@ function hasTime(record: Fields): boolean {
   return false;
 }
 
+/** Whether a field below the record is a time, so that its value seems to have another time than the record. */
+export function isTimeBelow(path: string, value: unknown): boolean {
+  const point = path.lastIndexOf('.');
+  return point !== -1 && mayBeTime(path.slice(point + 1)) && isTime(value);
+}
+
 /** Records with their own times. */
 export interface TimedRecords {
   readonly records: readonly Fields[];

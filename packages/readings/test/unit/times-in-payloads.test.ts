@@ -143,6 +143,19 @@ describe('a time in another form', () => {
       assert.deepEqual(read({ last_seen: text, temp: 1 }).doubts, [], text);
   });
 
+  it('has a note when it is inside an object, and the record has no time', () => {
+    const doubts = (payload: unknown) => read(payload).doubts.join();
+    assert.match(
+      doubts({ data: { time: 1_795_723_200, temp: 1 } }),
+      /^data\.time: it is a time, and is stored as a value/,
+    );
+    assert.match(doubts({ temp: { value: 1, time: '2026-11-26T20:00:00Z' } }), /^temp\.time: it is a time/);
+    assert.equal(doubts({ time: 1_795_723_200, data: { time: 1_795_723_200, temp: 1 } }), '');
+    assert.equal(doubts({ data: { t: 21.5, time: 'never' } }), '');
+    const mapped = compileMapping({ time: 'data.time' });
+    assert.deepEqual(read({ data: { time: 1_795_723_200, temp: 1 } }, mapped).doubts, []);
+  });
+
   it('is refused with the form of its zone', () => {
     for (const zone of [' CET', ' CEST', ' Europe/Berlin', '+01:00[Europe/Berlin]']) {
       const time = `2026-11-26T22:00:00${zone}`;
