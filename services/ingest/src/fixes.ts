@@ -32,6 +32,8 @@ const MOST_FIELDS = 20;
 const LONGEST_WORD = 64;
 /** Settings are not tried on a larger payload, bytes: the event loop receives messages too. */
 export const LARGEST_TRIED = 64 * 1024;
+/** A part of the errors and notes about a text that can be a number or an identifier. */
+const NUMBER_OR_TEXT = 'values of the mapping, number or text';
 /** Fields that name the sender, and fields that name the metric. */
 const DEVICE_FIELDS =
   /^(?:.*(?:device|sensor|node|station).*|id|.*_id|mac|address|serial.*|sn|name|host|hostname|eui|deveui)$/i;
@@ -129,7 +131,9 @@ function settingsFor({ reason, message }: Failure, payload: Uint8Array): readonl
       return [
         ...mappings(numberSettings(message)),
         ...['auto', 'influx', 'senml-json', 'senml-cbor'].map((format) => ({ format })),
-        ...(isWord(payload) ? mappings([{ values: { '*': 'text' } }]) : []),
+        ...(isWord(payload) || message.includes(NUMBER_OR_TEXT)
+          ? mappings([{ values: { '*': 'text' } }])
+          : []),
       ];
     default:
       return [];
@@ -144,7 +148,7 @@ function numberSettings(message: string): readonly MappingOptions[] {
       .slice(1)
       .filter((decimal): decimal is 'comma' | 'point' => decimal !== undefined)
       .map((decimal) => ({ decimal }));
-  return message.includes('values of the mapping, number or text') ? [{ values: { '*': 'number' } }] : [];
+  return message.includes(NUMBER_OR_TEXT) ? [{ values: { '*': 'number' } }] : [];
 }
 
 /** The setting for a text that is stored and can be a number; null when a note is about something else. */

@@ -144,15 +144,34 @@ describe('a payload in another form', () => {
       '21.5;45;1013': /several values \(CSV\) without their names/,
       '21.5,45.2,1013': /several values \(CSV\) without their names/,
       '1795262399,21.5\n1795262400,21.6': /CSV\) without a header row/,
-      'temp,hum\n21.5,45,7': /CSV\) without a header row of their names, or with rows of other lengths/,
+      'temp,hum\n21.5,45,7':
+        /CSV\) without a header row of their names, or with rows of other lengths or separators in quotes/,
       '21.5 45.1': /several numbers/,
       '<temp>21.5</temp>': /XML/,
+      '1 234': /"1 234": its spaces can separate thousands or parts: set decimal: comma or decimal: point/,
+      '1 234,5': /its spaces can separate thousands or parts: set decimal: comma in the mapping/,
+      '1 234.5': /its spaces can separate thousands or parts: set decimal: point in the mapping/,
+      '1.234.567': /its points can separate thousands or parts: set decimal: comma in the mapping/,
+      'state=on': /names and values/,
+      '$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,*47': /NMEA 0183/,
+      '!AIVDM,1,1,,A,13u?etPv2;0n:dDPwUM1U1Cb069D,0*24': /NMEA 0183/,
+      '/ISk5\\2MT382-1000\r\n\r\n1-3:0.2.8(50)\r\n!522B\r\n': /telegram of a meter/,
+      '1-0:1.8.0(000123.456*kWh)': /telegram of a meter/,
+      'AQFnAQo=': /Base64/,
+      'eyJ0ZW1wIjoyMS41fQ==': /Base64/,
+      'temp=21,5&hum=45': /names and values/,
+      'temp=21.5&hum=': /names and values/,
+      'temp=21.5&temp=22': /names and values.* twice/,
+      'temp: 21.5 °C\nhum: 45 %': /names and values/,
+      'T=21.5,H=45,OK': /names and values/,
     };
     for (const [payload, message] of Object.entries(named)) {
       const error = refuse('auto', payload);
       assert.equal(error.reason, 'malformed');
       assert.match(error.message, message, payload);
     }
+    for (const payload of ['810115', 'a10115', 'a2 6474656d70 15 6474656d70 16', '82a174 15 a174 16'])
+      assert.match(refuse('auto', hex(payload)).message, /CBOR or MessagePack/, payload);
     assert.match(refuse('auto', gzipSync('hello there')).message, /^gzip: "hello there" is not a number/);
     assert.match(
       refuse('auto', gzipSync(RECORD).subarray(0, 20)).message,

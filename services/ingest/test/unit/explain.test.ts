@@ -98,8 +98,13 @@ test('an explanation of a comma with two meanings has the settings of the route,
   );
   assert.match(
     of('plant/meter/code', '0012').fix ?? '',
-    /mapping: \{ values: \{ '\*': number \} \} \(it gives code = 12 /,
+    /mapping: \{ values: \{ '\*': number \} \} \(it gives code = 12 .*mapping: \{ values: \{ '\*': text \} \} \(it gives code = "0012" /,
   );
+  const grouped = { '1 234': 1234, '1 234,5': 1234.5, '1 234.5': 1234.5, '1.234.567': 1_234_567 };
+  for (const [payload, value] of Object.entries(grouped)) {
+    const fix = of('plant/meter/p', payload).fix ?? '';
+    assert.ok(fix.includes(`it gives p = ${value} `), `${payload}: ${fix}`);
+  }
 });
 
 test('an explanation is printed as lines for people', () => {

@@ -16,11 +16,28 @@ const UNREAD: readonly (readonly [sign: RegExp, (text: string) => string])[] = [
     (text) =>
       `${quote(text)} is bytes in hexadecimal: their meaning is not in the payload, so send names and values`,
   ],
+  [
+    /^[+−-]?\d{1,3}(?:( )\d{3}(?:\1\d{3})*(?:[.,]\d+)?|\.\d{3}\.\d{3})$/,
+    (text) =>
+      `${quote(text)}: its ${text.includes(' ') ? 'spaces' : 'points'} can separate thousands or parts: set ${decimalsOf(text)} in the mapping`,
+  ],
+  [
+    /^[$!][A-Z]{4,6},[^\n]*(?:\*[0-9A-F]{2})?(?:\r?\n[$!][A-Z]{4,6},[^\n]*)*$/,
+    () => 'the payload is a sentence of NMEA 0183, which is not read: send JSON',
+  ],
+  [
+    /^(?:\/[A-Za-z]{3}\d[^\n]*\n|\d-\d:\d+\.\d+\.\d+(?:\*\d+)?\()/,
+    () => 'the payload is a telegram of a meter (IEC 62056-21, DSMR P1), which is not read: send JSON',
+  ],
+  [
+    /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/,
+    (text) => `${quote(text)} is bytes in Base64, which are not read: send the bytes themselves, or JSON`,
+  ],
   [/^<(?:\?xml|!--|[A-Za-z])[^<]*>/, () => 'the payload is XML, which is not read: send JSON'],
   [
     /^[^\n;,\t]*[;,\t][^\n]*\n[^\n;,\t]*[;,\t]/,
     () =>
-      'the payload is rows of values (CSV) without a header row of their names, or with rows of other lengths: send the names as the first row, or JSON',
+      'the payload is rows of values (CSV) without a header row of their names, or with rows of other lengths or separators in quotes: send the names as the first row, or JSON',
   ],
   [
     /^[+-]?\d[\d.]* *(?:[;,\t|] *[+-]?\d[\d.]* *)+$/,
@@ -31,13 +48,32 @@ const UNREAD: readonly (readonly [sign: RegExp, (text: string) => string])[] = [
     /^[+-]?\d[\d.]*(?:\s+[+-]?\d[\d.]*)+$/,
     (text) => `${quote(text)} is several numbers without their names: send JSON such as {"name": value}`,
   ],
+  [
+    /^[\p{L}_][\w\p{L}. -]{0,63}(?:=|:(?!\/\/)[^\n]*[\d=:])/u,
+    () =>
+      'the payload is names and values, of which one is no plain number, has no name, or is there twice: send each name once, numbers with a point and without units, or JSON',
+  ],
 ];
+
+/** The settings that make digits in groups a number. */
+function decimalsOf(text: string): string {
+  if (/,|\.\d{3}\./.test(text)) return 'decimal: comma';
+  return text.includes('.') ? 'decimal: point' : 'decimal: comma or decimal: point';
+}
 
 function decimal(text: string): string {
   const digits = text.replace(/^[+-]/, '');
   return digits.length > 34
     ? 'in one of the forms of JSON'
     : `${text.startsWith('-') ? '-' : ''}${BigInt(digits)}`;
+}
+
+const BINARY =
+  'the payload is not UTF-8 text, and can be CBOR or MessagePack, of which maps are read whose keys are different texts, without tags of times, and arrays of them: send such a map, or JSON';
+
+/** Whether the first byte is that of a map or an array of CBOR or MessagePack. No UTF-8 text begins with it. */
+function beginsWithMap([first = 0]: Uint8Array): boolean {
+  return first >= 0x80 && first <= 0xbf;
 }
 
 /** An error that names the form of a payload that nothing reads; null when it is not known. */
@@ -50,7 +86,8 @@ export function unreadForm(payload: Uint8Array): DecodeError | null {
     );
   }
   const decoded = decodeUtf8(payload);
-  if (decoded instanceof DecodeError) return null;
+  if (decoded instanceof DecodeError)
+    return beginsWithMap(payload) ? new DecodeError('malformed', BINARY) : null;
   const text = decoded.trim();
   for (const [sign, message] of UNREAD) {
     if (sign.test(text)) return new DecodeError('malformed', message(text));
