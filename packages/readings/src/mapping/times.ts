@@ -33,6 +33,8 @@ export const ASSUMED_UTC =
   'it is a local time without a zone, and is read as UTC: set zone of its route, such as Europe/Berlin or UTC, or TIME_ZONE';
 const OCCURS_TWICE =
   'this local time occurs twice, because clocks are set back: the one nearest to its receipt is used';
+const SKIPPED =
+  'this local time does not occur, because clocks are set forward: it is read with the offset before; set zone to that of the clock, such as +01:00';
 /** How far a clock of a sensor may be ahead, so that the second of two instants is possible. */
 const MAX_LEAD = 600_000_000;
 /** A message that is received longer after the second instant may be of either. */
@@ -145,8 +147,13 @@ function isBasicNumber(value: number): boolean {
 }
 
 /** Of two instants the first after the record before it, or the nearest to the receipt; null when that is too late. */
-function chosen({ first, again }: Instants, micros: number, { received, after, doubt }: When): number | null {
+function chosen(
+  { first, again, isSkipped }: Instants,
+  micros: number,
+  { received, after, doubt }: When,
+): number | null {
   const early = first * 1000 + micros;
+  if (isSkipped) doubt(SKIPPED);
   if (first === again) return early;
   const late = again * 1000 + micros;
   doubt(OCCURS_TWICE);

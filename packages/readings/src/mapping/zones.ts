@@ -5,6 +5,8 @@ type Offset = (instant: number) => number;
 export interface Instants {
   readonly first: number;
   readonly again: number;
+  /** Whether the local time does not occur, because clocks are set forward. */
+  readonly isSkipped: boolean;
 }
 
 /** Offsets change at full quarters of an hour only, so one is computed for each quarter. */
@@ -37,11 +39,12 @@ export function compileZone(zone: string): (local: number) => Instants {
     const before = offset(local - 86_400_000);
     const after = offset(local + 86_400_000);
     const early = local - before;
-    if (before === after) return { first: early, again: early };
+    if (before === after) return { first: early, again: early, isSkipped: false };
     const late = local - after;
     const isLate = offset(late) === after;
-    const first = offset(early) === before || !isLate ? early : late;
-    return { first, again: isLate ? late : first };
+    const isEarly = offset(early) === before;
+    const first = isEarly || !isLate ? early : late;
+    return { first, again: isLate ? late : first, isSkipped: !isEarly && !isLate };
   };
 }
 

@@ -168,6 +168,20 @@ describe('a time in another form', () => {
     }
   });
 
+  it('has a note when it does not occur in the zone', () => {
+    const received = Date.UTC(2026, 2, 29, 2) * 1000;
+    const skipped = read({ time: '2026-03-29T02:30:00', v: 1 }, BERLIN, received);
+    assert.deepEqual(skipped.readings, [['m', 1, '2026-03-29T01:30:00']]);
+    assert.match(skipped.doubts.join(), /^time: this local time does not occur.* set zone .*\+01:00/);
+    for (const text of ['2026-03-29T01:59:59', '2026-03-29T03:00:00'])
+      assert.deepEqual(read({ time: text, v: 1 }, BERLIN, received).doubts, [], text);
+    const fixed = compileMapping({ time: { zone: '+01:00' } });
+    assert.deepEqual(read({ time: '2026-03-29T02:30:00', v: 1 }, fixed, received), {
+      ...skipped,
+      doubts: [],
+    });
+  });
+
   it('is in two fields', () => {
     const both: unknown[] = [
       { date: '2026-11-26', time: '21:30:00', temp: 1 },
