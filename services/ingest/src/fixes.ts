@@ -129,7 +129,7 @@ function settingsFor({ reason, message }: Failure, payload: Uint8Array): readonl
     case 'invalid_value':
     case 'unsupported':
       return [
-        ...mappings(numberSettings(message)),
+        ...mappings([...numberSettings(message), ...timesOf(message)]),
         ...['auto', 'influx', 'senml-json', 'senml-cbor'].map((format) => ({ format })),
         ...(isWord(payload) || message.includes(NUMBER_OR_TEXT)
           ? mappings([{ values: { '*': 'text' } }])
@@ -149,6 +149,16 @@ function numberSettings(message: string): readonly MappingOptions[] {
       .filter((decimal): decimal is 'comma' | 'point' => decimal !== undefined)
       .map((decimal) => ({ decimal }));
   return message.includes(NUMBER_OR_TEXT) ? [{ values: { '*': 'number' } }] : [];
+}
+
+/** The settings that choose one of two fields that are both the time, as an error of a decoder names them. */
+function timesOf(message: string): readonly MappingOptions[] {
+  const [, one, other] = /^"(\w+)" and "(\w+)" say the same thing/.exec(message) ?? [];
+  if (one === undefined || other === undefined) return [];
+  return [
+    { time: { field: one }, drop: [other] },
+    { time: { field: other }, drop: [one] },
+  ];
 }
 
 /** The setting for a text that is stored and can be a number; null when a note is about something else. */

@@ -100,6 +100,11 @@ test('an explanation of a comma with two meanings has the settings of the route,
     of('plant/meter/code', '0012').fix ?? '',
     /mapping: \{ values: \{ '\*': number \} \} \(it gives code = 12 .*mapping: \{ values: \{ '\*': text \} \} \(it gives code = "0012" /,
   );
+  const twoTimes = of('plant/meter/p', '{"time":"2026-11-21T11:00:00Z","ts":1795258800,"x":1}').fix ?? '';
+  assert.match(
+    twoTimes,
+    /^set mapping: \{ time: \{ field: time \}, drop: \[ts\] \} \(it gives x = 1 at 2026-11-21T11:00:00Z\); or .*field: ts/,
+  );
   const grouped = { '1 234': 1234, '1 234,5': 1234.5, '1 234.5': 1234.5, '1.234.567': 1_234_567 };
   for (const [payload, value] of Object.entries(grouped)) {
     const fix = of('plant/meter/p', payload).fix ?? '';
