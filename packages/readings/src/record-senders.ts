@@ -17,7 +17,8 @@ const MOST_KNOWN = 1000;
 const known = new Map<string, 0 | 1 | 2>();
 
 /**
- * The field that names the senders of records: records without `device` have different values in it. Null without one.
+ * The field that names the senders of records: they have different values in it. Null without one. It is a path when it is
+ * in an object of the record: `tags.host`.
  *
  * @param accepts whether a field counts; `isAddress` is false for names that can also be numbers of messages
  */
@@ -27,18 +28,41 @@ export function senderField(
 ): string | null {
   const first = new Map<string, unknown>();
   for (const record of records) {
-    if (!isTable(record) || isFilled(record.device)) continue;
+    if (!isTable(record)) continue;
     let found: string | null = null;
-    for (const field in record) {
+    let best = 0;
+    const visit = (path: string, field: string, value: unknown) => {
       const rank = rankOf(field);
-      if (rank === 0 || !isFilled(record[field]) || !accepts(field, rank === 2)) continue;
-      const other = first.get(field);
-      if (other === undefined) first.set(field, record[field]);
-      else if (other !== record[field] && (found === null || rank > rankOf(found))) found = field;
+      if (rank === 0 || !isFilled(value) || !accepts(path, rank === 2)) return;
+      const other = first.get(path);
+      if (other === undefined) first.set(path, value);
+      else if (other !== value && rank > best) {
+        found = path;
+        best = rank;
+      }
+    };
+    for (const field in record) {
+      const value = record[field];
+      if (isTable(value)) for (const below in value) visit(`${field}.${below}`, below, value[below]);
+      else visit(field, field, value);
     }
     if (found !== null) return found;
   }
   return null;
+}
+
+/** Records without those whose field `device` is their device. */
+export function withoutDevice(records: readonly unknown[]): readonly unknown[] {
+  return records.filter((record) => !isTable(record) || !isFilled(record.device));
+}
+
+/** A field that can name the sender of a record or its value; null without one. */
+export function nameField(record: Readonly<Record<string, unknown>>): string | null {
+  let found: string | null = null;
+  for (const field in record) {
+    if (rankOf(field) > (found === null ? 0 : rankOf(found)) && isFilled(record[field])) found = field;
+  }
+  return found;
 }
 
 /**
@@ -47,15 +71,20 @@ export function senderField(
  * @param list the path of the array of records; empty for the payload
  */
 export function severalSenders(field: string, { device }: DecodeContext, list = ''): DecodeError {
-  const path = /^[\w-]+$/.test(field) ? field : 'FIELD';
+  const path = /^[\w.-]+$/.test(field) ? field : 'FIELD';
   const isPath = /^[\w.-]+$/.test(list);
   const template = device === null ? `{${path}}` : `{device}/{${path}}`;
-  const records = list === '' ? '' : `records: ${isPath ? list : 'PATH'}, `;
+  // `records` reads a field `device` as the device of its record.
+  const isDevice = field === 'device';
+  const setting = [
+    ...(list === '' ? [] : [`records: ${isPath ? list : 'PATH'}`]),
+    ...(isDevice ? [] : [`device: '${template}'`]),
+  ].join(', ');
   const dropped = list === '' ? path : `'${isPath ? list : '*'}.*.${path}'`;
   return new DecodeError(
     'invalid_name',
-    `the records${list === '' ? '' : ` of ${quote(list)}`} have no device, and different values of ${quote(field)}, so ` +
-      `they would be mixed in one series; set mapping: { ${records}device: '${template}' }, or when it names no sender, ` +
+    `the records${list === '' ? '' : ` of ${quote(list)}`} have ${isDevice ? '' : 'no device, and '}different values of ` +
+      `${quote(field)}, so they would be mixed in one series; set mapping: { ${setting} }, or when it names no sender, ` +
       `mapping: { drop: [${dropped}] }`,
   );
 }

@@ -17,7 +17,7 @@ import { ASSUMED_UTC, hasZone } from '../mapping/times.ts';
 import { ANOTHER_NAME, deviceOfValue, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
 import type { Reading, ReadingValue } from '../reading.ts';
-import { mayNameSender, senderField, severalSenders } from '../record-senders.ts';
+import { mayNameSender, senderField, severalSenders, withoutDevice } from '../record-senders.ts';
 import { readFlatRecord } from './flat-record.ts';
 import { type FieldNote, readJsonValue } from './json-value.ts';
 import { parseJson } from './parse-json.ts';
@@ -136,7 +136,7 @@ function sendersOf(
   context: DecodeContext,
   { hasSenders }: Seen,
 ): DecodeError | null {
-  const field = hasSenders === true ? senderField(records) : null;
+  const field = hasSenders === true ? senderField(withoutDevice(records)) : null;
   return field === null ? null : severalSenders(field, context);
 }
 

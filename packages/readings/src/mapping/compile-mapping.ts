@@ -12,7 +12,7 @@ import {
 import { ANOTHER_NAME, deviceOfValue } from '../naming.ts';
 import { quote } from '../quote.ts';
 import { deviceNameProblem, metricNameProblem, type Reading, unitProblem } from '../reading.ts';
-import { senderField, severalSenders } from '../record-senders.ts';
+import { senderField, severalSenders, withoutDevice } from '../record-senders.ts';
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
@@ -182,17 +182,24 @@ export class Mapping {
     if (this.#metric?.names.includes('key')) return null;
     const name = records[0]!.named?.name;
     return senderField(
-      records.map(({ value }) => value),
-      (field) => field !== name && this.#plans.field(field).name !== null,
+      withoutDevice(records.map(({ value }) => value)),
+      (field, isAddress) =>
+        field !== name &&
+        // In an object of a record, `id` or `name` is of something else.
+        (!field.includes('.') || isAddress || SENDER_NAME.test(lastOf(field))) &&
+        this.#plans.field(field).name !== null,
     );
   }
 
   /** The field with the addresses or names of the senders of an array inside a record; null without one. */
-  #senderBelow(path: string, array: readonly unknown[]): string | null {
+  #senderBelow(path: string, array: readonly unknown[], isTimed: boolean): string | null {
     return senderField(
       array,
       (field, isAddress) =>
-        (isAddress || SENDER_NAME.test(field)) && this.#plans.field(join(path, `0.${field}`)).name !== null,
+        // Records with times are one series each, and others are stored by their place.
+        (isTimed || !field.includes('.')) &&
+        (isAddress || SENDER_NAME.test(lastOf(field))) &&
+        this.#plans.field(join(path, `0.${field}`)).name !== null,
     );
   }
 
@@ -469,7 +476,7 @@ export class Mapping {
     const { context, root } = current.payload;
     const timed = this.#findsTimes ? timedRecords(array) : null;
     if (timed !== null) {
-      const sender = context.full === undefined ? null : this.#senderBelow(path, timed.records);
+      const sender = context.full === undefined ? null : this.#senderBelow(path, timed.records, true);
       return sender === null
         ? this.#walkTimed(current, path, timed, depth)
         : severalSenders(sender, context, path);
@@ -480,7 +487,7 @@ export class Mapping {
     }
     // The place in an array is no name of a sender: the next message can have them in another order.
     const isOwn = named === null && context.full !== undefined && current.values.record === root;
-    const sender = isOwn && path !== '' ? this.#senderBelow(path, array) : null;
+    const sender = isOwn && path !== '' ? this.#senderBelow(path, array, false) : null;
     if (sender !== null) return severalSenders(sender, context, path);
     for (const [index, element] of array.entries()) {
       const error =
@@ -646,6 +653,10 @@ export class Mapping {
     const problem = metric === null ? null : metricNameProblem(metric);
     return problem === null ? metric : new DecodeError('invalid_name', problem);
   }
+}
+
+function lastOf(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1);
 }
 
 /** For the values whose name begins with the metric of the topic. */

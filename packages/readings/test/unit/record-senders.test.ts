@@ -178,3 +178,31 @@ describe('two values of a series at one time', () => {
     assert.equal(read([at(2, 1), at(1, 2)]).length, 2);
   });
 });
+
+describe('names in other places', () => {
+  const records = ['pi1', 'pi2'].map((host, i) => ({
+    fields: { temperature: 21 + i },
+    tags: { host },
+    timestamp: 1_795_262_000 + i,
+  }));
+
+  it('an object of each record names its sender', () => {
+    assert.match(read(records)[0]!, /different values of "tags\.host".*device: '\{device\}\/\{tags\.host\}'/);
+    assert.deepEqual(
+      mapped({ device: '{device}/{tags.host}' }, records).filter((line) => !line.includes('host ')),
+      ['gw/scan/pi1 fields.temperature 21', 'gw/scan/pi2 fields.temperature 22'],
+    );
+    assert.match(read({ metrics: records })[0]!, /records: metrics, device: '\{device\}\/\{tags\.host\}'/);
+    assert.equal(read(records.map((record) => ({ ...record, tags: { host: 'pi1' } }))).length, 4);
+    assert.equal(read(records.map(({ tags, ...rest }) => ({ ...rest, sub: { id: tags.host } }))).length, 4);
+  });
+
+  it('elements of an array inside an object name their device', () => {
+    const nodes = ['a', 'b'].map((device) => ({ device, temperature: 21 }));
+    assert.match(read({ nodes })[0]!, /different values of "device".*set mapping: \{ records: nodes \}/);
+    assert.deepEqual(mapped({ records: 'nodes' }, { nodes }), [
+      'gw/scan/a temperature 21',
+      'gw/scan/b temperature 21',
+    ]);
+  });
+});
