@@ -56,11 +56,12 @@ export function withoutDevice(records: readonly unknown[]): readonly unknown[] {
   return records.filter((record) => !isTable(record) || !isFilled(record.device));
 }
 
-/** A field that can name the sender of a record or its value; null without one. */
+/** A field besides `device` that can name the sender of a record; null without one. */
 export function nameField(record: Readonly<Record<string, unknown>>): string | null {
   let found: string | null = null;
   for (const field in record) {
-    if (rankOf(field) > (found === null ? 0 : rankOf(found)) && isFilled(record[field])) found = field;
+    const isBetter = rankOf(field) > (found === null ? 0 : rankOf(found));
+    if (isBetter && field !== 'device' && isFilled(record[field])) found = field;
   }
   return found;
 }

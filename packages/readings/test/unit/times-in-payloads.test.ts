@@ -42,7 +42,7 @@ describe('a local time without a zone', () => {
   }
 
   it('has the note also in arrays, beside other fields, in line with the strict format, and in a mapping', () => {
-    const rtl = { time: '2026-11-26 21:30:00', model: 'X', id: 7, temperature_C: 21.5 };
+    const rtl = { time: '2026-11-26 21:30:00', model: 'X', mod: 7, temperature_C: 21.5 };
     assert.equal(read(rtl).doubts.length, 1);
     assert.equal(read([rtl]).doubts.length, 1);
     assert.equal(read({ readings: [rtl] }).doubts.length, 1);

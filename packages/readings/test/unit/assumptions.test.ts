@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compileMapping, DecodeError, formats, type MappingOptions } from '@tidegauge/readings';
+import { RECEIVED } from './helpers.ts';
+
+/** The fields with a note, and the series and ages in seconds of the readings. */
+function read(payload: unknown, mapping?: MappingOptions) {
+  const doubts: string[] = [];
+  const notes = { unit() {}, ignored() {}, doubt: (field: string) => doubts.push(field) };
+  const context = { device: 'gw', metric: 'state', full: 'gw/state', received: RECEIVED, notes };
+  const decode = mapping === undefined ? formats.auto! : compileMapping(mapping);
+  const decoded = decode(Buffer.from(JSON.stringify(payload)), context);
+  if (decoded instanceof DecodeError) assert.fail(`${decoded}`);
+  const ages = decoded.map(({ device, metric, time }) => `${device} ${metric} ${(RECEIVED - time) / 1e6}`);
+  return { doubts, ages };
+}
+
+const T = RECEIVED / 1e6;
+
+describe('a field that can name the sender or the value of a record', () => {
+  it('has a note', () => {
+    for (const [field, payload] of [
+      ['id', { model: 'Nexus-TH', id: 87, temperature_C: 21.5 }],
+      ['mac', { name: 'ATC_1', mac: 'A4C138', hum: 45 }],
+      ['mac', [{ mac: 'A4C138', hum: 45 }]],
+      ['name', { name: 'temp', value: 21.5 }],
+      ['n', { n: 'temp', v: 21.5, u: 'Cel' }],
+      ['key', { key: 'temp', value: 21.5, timestamp: T }],
+      ['channel', { channel: 2, value: 21.5 }],
+    ] as const)
+      assert.deepEqual(read(payload).doubts, [field], JSON.stringify(payload));
+  });
+
+  it('has none when its name is used, or cannot be one', () => {
+    for (const payload of [
+      { device: 'a', temperature: 21.5 },
+      { metric: 'temp', value: 21.5 },
+      { temperature: 21.5, type: 'indoor' },
+      { id: null, temperature: 21.5 },
+      { t: T, v: 21.5 },
+    ])
+      assert.deepEqual(read(payload).doubts, [], JSON.stringify(payload));
+    assert.deepEqual(read({ id: 87, temp: 21.5 }, { device: '{device}/{id}' }).doubts, []);
+  });
+});
+
+describe('elements of an array that are stored by their place', () => {
+  it('have a note when a field seems to name them', () => {
+    for (const [field, payload] of [
+      ['sensors.*.name', { sensors: ['kitchen', 'bath'].map((name) => ({ name, temp: 21 })) }],
+      ['sensors.*.id', { sensors: [2, 1].map((id) => ({ id, temp: 21 })) }],
+      ['probes.*.rom', { probes: ['28FF1E', '28FF1F'].map((rom) => ({ rom, c: 21 })) }],
+      ['d.*.tag', { d: ['AI1', 'AI2'].map((tag) => ({ tag, value: 21 })) }],
+      ['a.b.*.Id', { a: { b: ['0C', '0D'].map((Id) => ({ Id, value: [1] })) } }],
+    ] as const)
+      assert.deepEqual(read(payload).doubts, [field], JSON.stringify(payload));
+  });
+
+  it('have none when it counts them, or is no name', () => {
+    for (const payload of [
+      { relays: [0, 1].map((id) => ({ id, power: 3 })) },
+      { phases: [230, 231].map((volts) => ({ volts })) },
+      { tags: ['a', 'a'].map((state) => ({ state })) },
+    ])
+      assert.deepEqual(read(payload).doubts, [], JSON.stringify(payload));
+    const dropped = { sensors: ['kitchen', 'bath'].map((name) => ({ name, temp: 21 })) };
+    assert.deepEqual(read(dropped, { drop: ['*.name'] }).doubts, []);
+  });
+});
+
+describe('a time below a record that has none', () => {
+  it('has a note, and its path as the time of the mapping is the time', () => {
+    for (const [field, payload] of [
+      ['header.ts', { header: { ts: T - 60 }, body: { temp: 21 } }],
+      ['payload.ts', { payload: { ts: (T - 60) * 1000, temp: 21 } }],
+      ['Head.Timestamp', { Head: { Timestamp: '2026-11-21T12:59:00+01:00' }, Body: { P: 1 } }],
+      ['StatusSNS.Time', { StatusSNS: { Time: '2026-11-21T11:59:00', AM: { T: 21 } } }],
+    ] as const) {
+      assert.deepEqual(read(payload).doubts, [field], field);
+      const { ages } = read(payload, { time: field });
+      assert.equal(ages.length, 1);
+      assert.match(ages[0]!, / 60$/, field);
+    }
+    const own = { kitchen: { ts: T - 60, temp: 21 }, bath: { ts: T - 90, temp: 22 } };
+    assert.deepEqual(read(own).doubts, ['kitchen.ts', 'bath.ts']);
+    assert.deepEqual(read(own, { records: '*', device: '{device}/{key}' }).ages, [
+      'gw/state/kitchen temp 60',
+      'gw/state/bath temp 90',
+    ]);
+  });
+
+  it('has none when the record has its time, or the value is none', () => {
+    assert.deepEqual(read({ ts: T - 60, meta: { ts: T - 90 }, temp: 21 }).doubts, []);
+    assert.deepEqual(read({ a: { t: 21.5, time: 5 } }).doubts, []);
+    assert.deepEqual(read({ meta: { ts: T - 90 }, temp: 21 }, { time: false }).doubts, []);
+    assert.deepEqual(read({ meta: { ts: T - 90 }, temp: 21 }, { drop: ['meta'] }).doubts, []);
+  });
+});
