@@ -39,6 +39,10 @@ const DEVICE_FIELDS =
   /^(?:.*(?:device|sensor|node|station).*|id|.*_id|mac|address|serial.*|sn|name|host|hostname|eui|deveui)$/i;
 const METRIC_FIELDS = /^(?:name|metric|type|kind|sensor|measurement|key|label|n)$/i;
 
+/** Fields that name a part of a site, also with a number. */
+const PLACE_FIELDS = /^(?:zone|room|area|location|place|channel|ch|port|slot|probe|index|tag|no|nr)$/i;
+const TIME_FIELDS = /time|date|^t$|^ts$|_at$/i;
+
 /** The part of an error that decides how it is fixed. */
 export interface Failure {
   /** A reason of `DecodeError`, or of a store. */
@@ -111,6 +115,7 @@ function settingsFor({ reason, message }: Failure, payload: Uint8Array): readonl
   const mappings = (list: readonly MappingOptions[]): Setting[] => list.map((mapping) => ({ mapping }));
   switch (reason) {
     case 'invalid_time':
+      if (message.includes('would overwrite')) return mappings(separating(payload));
       return mappings([
         { time: { format: 'day-first' } },
         { time: { format: 'month-first' } },
@@ -128,6 +133,8 @@ function settingsFor({ reason, message }: Failure, payload: Uint8Array): readonl
     case 'malformed':
     case 'invalid_value':
     case 'unsupported':
+      if (message.includes('say the same thing'))
+        return mappings(fields.filter((field) => TIME_FIELDS.test(field)).map((field) => ({ time: field })));
       return [
         ...mappings([...numberSettings(message), ...timesOf(message)]),
         ...['auto', 'influx', 'senml-json', 'senml-cbor'].map((format) => ({ format })),
@@ -172,18 +179,45 @@ function named(fields: readonly string[], names: RegExp): readonly string[] {
   return fields.filter((field) => names.test(field)).map((field) => `{${field}}`);
 }
 
+/** The settings that may separate values of one series and one time. */
+function separating(payload: Uint8Array): readonly MappingOptions[] {
+  const root = rootOf(payload);
+  // Local times without a known zone are not used, so that all values have the time of receipt.
+  const zoned = { time: { zone: 'UTC' } };
+  if (isTable(root)) {
+    const arrays = Object.keys(root).filter((field) => Array.isArray(root[field]) && /^[\w-]+$/.test(field));
+    return [zoned, ...arrays.slice(0, MOST_FIELDS).map((field) => ({ drop: [field] }))];
+  }
+  const first: unknown = Array.isArray(root) ? root[0] : null;
+  if (!isTable(first)) return [];
+  const isName = (field: string) =>
+    DEVICE_FIELDS.test(field) ||
+    PLACE_FIELDS.test(field) ||
+    (!TIME_FIELDS.test(field) && typeof first[field] === 'string' && /\p{L}/u.test(first[field]));
+  const names = fieldsOf(payload).filter(isName);
+  const hasValue = Object.hasOwn(first, 'v') || Object.hasOwn(first, 'value');
+  return [
+    zoned,
+    ...(hasValue ? names.map((field) => ({ metric: `{${field}}` })) : []),
+    ...names.map((field) => ({ device: `{device}/{${field}}` })),
+  ];
+}
+
+function rootOf(payload: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString());
+  } catch {
+    return null;
+  }
+}
+
 /** The first fields of a payload that is an object, or an array of objects, with a scalar value. */
 function fieldsOf(payload: Uint8Array): readonly string[] {
-  const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
-  try {
-    const root: unknown = JSON.parse(text);
-    const record: unknown = Array.isArray(root) ? root[0] : root;
-    if (!isTable(record)) return [];
-    const isName = (field: string) => /^[\w -]{1,64}$/.test(field) && typeof record[field] !== 'object';
-    return Object.keys(record).filter(isName).slice(0, MOST_FIELDS);
-  } catch {
-    return [];
-  }
+  const root = rootOf(payload);
+  const record: unknown = Array.isArray(root) ? root[0] : root;
+  if (!isTable(record)) return [];
+  const isName = (field: string) => /^[\w -]{1,64}$/.test(field) && typeof record[field] !== 'object';
+  return Object.keys(record).filter(isName).slice(0, MOST_FIELDS);
 }
 
 /** Whether a payload is a word or a few of them, and not a form of values that was recognised. */

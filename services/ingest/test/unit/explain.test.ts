@@ -245,3 +245,33 @@ describe('the advice for a message', () => {
     );
   });
 });
+
+describe('a setting for values that would overwrite each other', () => {
+  const AT = RECEIVED / 1e6 - 60;
+  const fixFor = (payload: unknown) => of('plant/gw/scan', JSON.stringify(payload)).fix;
+
+  it('separates them by a field, or by their times, and keeps their times', () => {
+    for (const [setting, payload] of [
+      ["metric: '{tag}'", ['P1.Temp', 'P1.Press'].map((tag, v) => ({ tag, v, t: AT }))],
+      ["device: '{device}/{room}'", ['kitchen', 'bath'].map((room, temp) => ({ room, temp }))],
+      ["device: '{device}/{zone}'", [1, 2].map((zone) => ({ zone, temp: 21 + zone }))],
+      ['time: { zone: UTC }', [10, 11].map((hour) => ({ date: `2026-11-21 ${hour}:00:00`, value: hour }))],
+      ['drop: [rxInfo]', { time: AT, temp: 21, rxInfo: [-80, -90].map((rssi) => ({ rssi, time: AT })) }],
+    ] as const) {
+      const fix = fixFor(payload);
+      assert.ok(fix?.startsWith(`set mapping: { ${setting} } (it gives `), `${fix}`);
+      assert.doesNotMatch(fix, /time: false/);
+    }
+  });
+
+  it('is not there when no field separates them', () => {
+    assert.equal(fixFor([{ temp: 1 }, { temp: 2 }]), null);
+  });
+
+  it('names one of two times', () => {
+    assert.match(
+      `${fixFor({ ts: AT, time: '2026-11-21T11:59:00Z', temp: 5 })}`,
+      /^set mapping: \{ time: ts \}/,
+    );
+  });
+});
