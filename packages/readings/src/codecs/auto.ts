@@ -1,5 +1,5 @@
 import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
-import { ONE_OF_SEVERAL, ownName } from '../mapping/assumptions.ts';
+import { noteTimes, ONE_OF_SEVERAL, ownName } from '../mapping/assumptions.ts';
 import { Mapping } from '../mapping/compile-mapping.ts';
 import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
 import { isTable } from '../mapping/paths.ts';
@@ -75,11 +75,16 @@ function decodeAnyJson(payload: Uint8Array, context: DecodeContext, mapping: Map
 /** Reads parsed JSON, or what another form has in place of it. */
 function readTree(root: unknown, context: DecodeContext, mapping: Mapping): Result {
   if (looksLikeSenml(root)) return readSenmlJson(root, context);
-  if (context.notes?.doubt !== undefined) {
-    const only = Array.isArray(root) && root.length === 1 ? root[0] : root;
-    const name = isTable(only) ? ownName(only) : null;
-    if (name !== null) context.notes.doubt(name, ONE_OF_SEVERAL);
-  }
+  const decoded = readRecords(root, context, mapping);
+  if (context.notes?.doubt === undefined || decoded instanceof DecodeError) return decoded;
+  const only = Array.isArray(root) && root.length === 1 ? root[0] : root;
+  const name = isTable(only) ? ownName(only) : null;
+  if (name !== null) context.notes.doubt(name, ONE_OF_SEVERAL);
+  noteTimes(decoded, context);
+  return decoded;
+}
+
+function readRecords(root: unknown, context: DecodeContext, mapping: Mapping): Result {
   const list = recordList(root);
   const named = namedRecords(list) ?? namedValues(list);
   if (named !== null && isCertainName(named.name)) return mapping.read(root, context);

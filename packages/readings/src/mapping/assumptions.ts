@@ -1,13 +1,22 @@
+import type { DecodeContext } from '../codec.ts';
+import type { Reading, ReadingValue } from '../reading.ts';
 import { nameField, senderField } from '../record-senders.ts';
+import { MAX_AHEAD, parseTime } from '../time.ts';
+import { restoreName } from './clean-name.ts';
+import { isTimeBelow } from './history.ts';
 import { isTable } from './paths.ts';
 import { mayBeTime } from './record-time.ts';
+import { FIRST_DATE } from './short-time.ts';
 
 // What a payload can mean besides what is stored. Nothing is refused for it, because most senders do not mean it, and a note
 // states it.
 
-export const NESTED_TIME =
+const OTHER_TIME =
   'it can be the time: it is stored as a metric, and the time of receipt is used; set time in a mapping to its path, or records ' +
   'when each object has its own time';
+const TIME_AS_NAME =
+  'names of fields are times, and each becomes a metric; set records to the path of these fields with * at its end, and time to ' +
+  "'{key}', in a mapping";
 export const BY_PLACE =
   'elements of an array are stored by their place, and this field seems to name them: if their order can change, set records, ' +
   'and device or metric, in a mapping';
@@ -18,6 +27,34 @@ export const ONE_OF_SEVERAL =
 /** Names of a value besides those of senders, when a record has one value. */
 const VALUE_NAMES = ['key', 'n', 'type', 'label', 'value_type', 'tag'];
 const VALUES = ['v', 'value'];
+
+/** A number is near the time of receipt from a year before it, microseconds. */
+const YEAR = 365 * 86_400_000_000;
+const DATE_TEXT = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/;
+/** A part of the path of a field that is a time; names have `~20` for a space. */
+const DATE_NAME = /(?<=^|\.)(?:1\d{9}|1\d{12}|\d{4}-\d\d-\d\d(?:(?:T|~20)[^.]*)?)(?=\.|$)/;
+
+/** Characters of a date, or of seconds since 1970. */
+const SHORTEST_DATE = 10;
+
+/** Notes times that are stored as metrics, or as names of metrics, while the readings have the time of receipt. */
+export function noteTimes(readings: readonly Reading[], { received, notes }: DecodeContext): void {
+  for (const { metric, time, value } of readings) {
+    if (time !== received) continue;
+    const field = restoreName(metric);
+    // The mapping has noted those with the name of a time.
+    if (isNearReceipt(value, received) && !isTimeBelow(field, value)) notes?.doubt?.(field, OTHER_TIME);
+    const name = metric.length < SHORTEST_DATE ? null : DATE_NAME.exec(metric);
+    if (name !== null) notes?.doubt?.(restoreName(metric.replace(name[0], '*')), TIME_AS_NAME);
+  }
+}
+
+function isNearReceipt(value: ReadingValue, received: number): boolean {
+  if (typeof value === 'number' && value < FIRST_DATE) return false;
+  if (typeof value === 'string' && !DATE_TEXT.test(value)) return false;
+  const time = parseTime(value) ?? 0;
+  return typeof value === 'string' || (time > received - YEAR && time - received <= MAX_AHEAD);
+}
 
 /** The field that seems to name the elements of an array; null without one, or when it counts them. */
 export function placeName(array: readonly unknown[]): string | null {

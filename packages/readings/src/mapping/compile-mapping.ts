@@ -13,11 +13,11 @@ import { ANOTHER_NAME, deviceOfValue } from '../naming.ts';
 import { quote } from '../quote.ts';
 import { deviceNameProblem, metricNameProblem, type Reading, unitProblem } from '../reading.ts';
 import { senderField, severalSenders, withoutDevice } from '../record-senders.ts';
-import { BY_PLACE, NESTED_TIME, placeName } from './assumptions.ts';
+import { BY_PLACE, placeName } from './assumptions.ts';
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
-import { isTime, isTimeBelow, seriesOf, type TimedRecords, timedRecords } from './history.ts';
+import { isTimeBelow, seriesOf, type TimedRecords, timedRecords } from './history.ts';
 import {
   type NamedValues,
   namedRecords,
@@ -31,7 +31,7 @@ import { type MappingOptions, timeOptions } from './options.ts';
 import { type ParsedAs, parseFields } from './parsed-fields.ts';
 import { isObject, isTable, type RecordAt, recordsAt, valueAt } from './paths.ts';
 import { BareText, parsePayload } from './payload-tree.ts';
-import { compileRecordTime, mayBeTime, type ReadRecordTime, timePaths } from './record-time.ts';
+import { compileRecordTime, type ReadRecordTime, timePaths } from './record-time.ts';
 import { type SiblingUnits, siblingUnits } from './sibling-units.ts';
 import { compileTemplate, type Template, type TemplateValues } from './template.ts';
 import { commonStateOf, isNoValue } from './texts.ts';
@@ -465,19 +465,11 @@ export class Mapping {
       isEmpty = false;
       if (reserved.has(key)) continue;
       if (units?.stated.has(key)) continue;
-      if (mayBeTime(key) && current.time === current.payload.context.received && isTime(fields[key]))
-        this.#doubtTime(current, join(path, key));
       const unit = units?.of.get(key) ?? null;
       const error = this.#walk(current, key === only ? path : join(path, key), fields[key], depth + 1, unit);
       if (error !== null) return error;
     }
     return isEmpty ? this.#ignore(current, path, 'it is an empty object') : null;
-  }
-
-  /** Notes a time that is not the time of the record. */
-  #doubtTime({ payload }: Current, path: string): void {
-    if (this.#findsTimes && this.#plans.field(path).name !== null)
-      payload.context.notes?.doubt?.(path, NESTED_TIME);
   }
 
   /** Notes that the places of elements are in the names of metrics, when a field seems to name them. */

@@ -81,6 +81,14 @@ describe('a time below a record that has none', () => {
       assert.equal(ages.length, 1);
       assert.match(ages[0]!, / 60$/, field);
     }
+    for (const [field, payload] of [
+      ['bt', { bt: T - 60, e: [{ n: 'temp', v: 21.5 }] }],
+      ['Systimestamp', { BatV: 3.1, Systimestamp: T - 60 }],
+      ['timestamp.seconds', { timestamp: { seconds: T - 60 }, temp: 2 }],
+      ['time.$date', { time: { $date: '2026-11-21T11:59:00Z' }, temp: 2 }],
+      ['state.0', [T - 60, 21.5]],
+    ] as const)
+      assert.deepEqual(read(payload).doubts, [field], field);
     const own = { kitchen: { ts: T - 60, temp: 21 }, bath: { ts: T - 90, temp: 22 } };
     assert.deepEqual(read(own).doubts, ['kitchen.ts', 'bath.ts']);
     assert.deepEqual(read(own, { records: '*', device: '{device}/{key}' }).ages, [
@@ -92,7 +100,31 @@ describe('a time below a record that has none', () => {
   it('has none when the record has its time, or the value is none', () => {
     assert.deepEqual(read({ ts: T - 60, meta: { ts: T - 90 }, temp: 21 }).doubts, []);
     assert.deepEqual(read({ a: { t: 21.5, time: 5 } }).doubts, []);
+    assert.deepEqual(read({ installed: 1_500_000_000, total: 4_294_967_295, temp: 21 }).doubts, []);
     assert.deepEqual(read({ meta: { ts: T - 90 }, temp: 21 }, { time: false }).doubts, []);
     assert.deepEqual(read({ meta: { ts: T - 90 }, temp: 21 }, { drop: ['meta'] }).doubts, []);
+  });
+});
+
+describe('names of fields that are times', () => {
+  it('have one note', () => {
+    for (const [field, payload] of [
+      ['*', { [T - 120]: 21.5, [T - 60]: 21.6 }],
+      ['watts.*', { watts: { '2026-11-21 10:00:00': 120, '2026-11-21 10:15:00': 130 } }],
+      ['data.*.temp', { data: { [`${(T - 60) * 1000}`]: { temp: 21 } } }],
+      ['*.temp', { '2026-11-21T11:00:00Z': { temp: 21.5 } }],
+      ['days.*', { days: { '2026-11-20': 4.5 } }],
+    ] as const)
+      assert.deepEqual([...new Set(read(payload).doubts)], [field], field);
+    assert.deepEqual(read({ '1.2026-11': 1, n2026: 2, 's.20261121': 3 }).doubts, []);
+  });
+
+  it('are times with the setting of the note', () => {
+    const watts = { '2026-11-21T11:59:00Z': 120, '2026-11-21T11:58:00Z': 130 };
+    const found = read({ watts }, { records: 'watts.*', time: '{key}' });
+    assert.deepEqual(found.ages, ['gw state 60', 'gw state 120']);
+    const data = { [T - 60]: { temp: 21 } };
+    assert.deepEqual(read({ data }, { records: 'data.*', time: '{key}' }).ages, ['gw/state temp 60']);
+    assert.deepEqual(read(data, { records: '*', time: '{key}' }).ages, ['gw/state temp 60']);
   });
 });
