@@ -20,6 +20,8 @@ const TIME_AS_NAME =
 export const BY_PLACE =
   'elements of an array are stored by their place, and this field seems to name them: if their order can change, set records, ' +
   'and device or metric, in a mapping';
+export const ONE_TIME =
+  'all its values have the one time beside them: if they are a step apart, name that time start when it is of the first value';
 export const ONE_OF_SEVERAL =
   'it can be the name of a sender or a value: other names on the same topic become the same series; if there are others, put it ' +
   'into device or metric of a mapping';

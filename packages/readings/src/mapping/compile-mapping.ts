@@ -13,11 +13,11 @@ import { ANOTHER_NAME, deviceOfValue } from '../naming.ts';
 import { quote } from '../quote.ts';
 import { deviceNameProblem, metricNameProblem, type Reading, unitProblem } from '../reading.ts';
 import { senderField, severalSenders, withoutDevice } from '../record-senders.ts';
-import { BY_PLACE, placeName } from './assumptions.ts';
+import { BY_PLACE, ONE_TIME, placeName } from './assumptions.ts';
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
-import { isTimeBelow, seriesOf, type TimedRecords, timedRecords } from './history.ts';
+import { columnWithStep, isTimeBelow, seriesOf, type TimedRecords, timedRecords } from './history.ts';
 import {
   type NamedValues,
   namedRecords,
@@ -326,7 +326,13 @@ export class Mapping {
     const { payload, values } = current;
     const { context } = payload;
     const series = this.#findsTimes ? seriesOf(fields, context.received) : null;
-    if (series === null || series instanceof DecodeError) return series;
+    if (series instanceof DecodeError) return series;
+    if (series === null) {
+      const column = this.#findsTimes && context.notes?.doubt !== undefined ? columnWithStep(fields) : null;
+      if (column !== null && this.#plans.field(join(path, `${column}.0`)).name !== null)
+        context.notes?.doubt?.(join(path, column), ONE_TIME);
+      return null;
+    }
     const { columns, times, step } = series;
     for (const field of series.used) reserved.add(field);
     for (const { field } of columns) reserved.add(field);

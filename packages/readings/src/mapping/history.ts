@@ -144,6 +144,18 @@ export function seriesOf(fields: Fields, received: number): Series | DecodeError
   return { used: [startField, stepField], columns, times: [fields[startField]], step };
 }
 
+/**
+ * The column of an object with a step and a time that is not named as that of the first value: the values can be of one time
+ * or of several. Null without one.
+ */
+export function columnWithStep(fields: Fields): string | null {
+  if (!hasArray(fields)) return null;
+  const names = Object.keys(fields);
+  const hasStep = names.some((field) => STEP.test(snake(field)) && isPositive(fields[field]));
+  if (!hasStep || !names.some((field) => mayBeTime(field) && isTime(fields[field]))) return null;
+  return names.find((field) => isColumn(fields[field])) ?? null;
+}
+
 function hasArray(fields: Fields): boolean {
   for (const field in fields) if (Array.isArray(fields[field])) return true;
   return false;

@@ -128,3 +128,16 @@ describe('names of fields that are times', () => {
     assert.deepEqual(read(data, { records: '*', time: '{key}' }).ages, ['gw/state temp 60']);
   });
 });
+
+describe('an array of values beside a time and a step', () => {
+  it('has a note, because its values can be of several times', () => {
+    assert.deepEqual(read({ time: T - 180, interval: 60, temps: [21, 22, 23] }).doubts, ['temps']);
+    assert.deepEqual(
+      read({ a: { ts: T, period_s: 10, phases: [230, 231] } }).doubts.includes('a.phases'),
+      true,
+    );
+    assert.deepEqual(read({ start: T - 180, interval: 60, temps: [21, 22, 23] }).doubts, []);
+    assert.deepEqual(read({ time: T, phases: [230, 231, 229] }).doubts, []);
+    assert.deepEqual(read({ time: T, interval: 60, phases: [230] }).doubts, []);
+  });
+});
