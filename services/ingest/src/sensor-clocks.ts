@@ -16,6 +16,8 @@ const ZONES_US = 14 * 3600 * SECOND_US;
 const IN_STEP_US = 60 * SECOND_US;
 /** The same for a clock that is known to have no battery. */
 const KNOWN_IN_STEP_US = 10 * SECOND_US;
+/** How far the time of a message can be from its receipt, by the clock of its start, when it is just being sent. */
+const NEXT_WITHIN_US = 5 * SECOND_US;
 /** What a clock counts in a second. Milliseconds and microseconds since a start have the size of seconds since 1970. */
 const RATES = [1, 1e3, 1e6];
 /** How much the rate of a clock can differ from that of this machine. */
@@ -169,7 +171,8 @@ export class SensorClocks {
   #place(group: Group, content: string, isAgain: boolean): number {
     const client = this.#clientOf(group.device);
     const clock = this.#clockOf(client, group.device, group.metric);
-    const isSame = isAgain || group.boot !== null || !startedAfter(clock, group);
+    const isNew = startedAfter(clock, group) || isNext(clock, group);
+    const isSame = isAgain || group.boot !== null || !isNew;
     const shift = (isSame ? clock.byContent.get(content) : undefined) ?? advance(clock, group, isAgain);
     if (shift !== 0) {
       const { device, metric, received } = group;
@@ -338,6 +341,11 @@ function isOtherStart(clock: Clock, group: Group): boolean {
 function startedAfter({ lastReceived }: Clock, { newest, received }: Group): boolean {
   const epoch = epochOf(newest);
   return epoch !== null && newest >= epoch && received - (newest - epoch) > lastReceived;
+}
+
+/** Whether a message has the time that the clock has now, so that it is no message of an earlier start. */
+function isNext({ shift, last }: Clock, { oldest, newest, received }: Group): boolean {
+  return shift !== 0 && oldest > last && Math.abs(received - (newest + shift)) <= NEXT_WITHIN_US;
 }
 
 /** The start of a clock without a battery that can have this time; null when it is a date. */

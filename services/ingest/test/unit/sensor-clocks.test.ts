@@ -370,3 +370,12 @@ describe('the clocks of sensors', () => {
     assert.ok(clocks.bytes <= 8 * 1024 * 1024 && clocks.bytes > 1024 * 1024);
   });
 });
+
+test('a constant value is a new reading after each start, also at the same second of it', () => {
+  const send = single(receiver());
+  for (const start of [0, 100, 200])
+    for (const second of [10, 20, 30])
+      assert.equal(send({ time: second, door: 0 }, start + second), start + second, `${start} ${second}`);
+  assert.equal(send({ time: 20, door: 0 }, 231), 220, 'a message that is received again is found');
+  assert.equal(send({ time: 30, door: 0 }, 232, { isAgain: true }), 230);
+});
