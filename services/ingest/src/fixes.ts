@@ -133,8 +133,6 @@ function settingsFor({ reason, message }: Failure, payload: Uint8Array): readonl
     case 'malformed':
     case 'invalid_value':
     case 'unsupported':
-      if (message.includes('say the same thing'))
-        return mappings(fields.filter((field) => TIME_FIELDS.test(field)).map((field) => ({ time: field })));
       return [
         ...mappings([...numberSettings(message), ...timesOf(message)]),
         ...['auto', 'influx', 'senml-json', 'senml-cbor'].map((format) => ({ format })),

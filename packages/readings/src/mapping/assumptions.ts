@@ -54,7 +54,8 @@ export function noteTimes(readings: readonly Reading[], { received, notes }: Dec
 function isNearReceipt(value: ReadingValue, received: number): boolean {
   if (typeof value === 'number' && value < FIRST_DATE) return false;
   if (typeof value === 'string' && !DATE_TEXT.test(value)) return false;
-  const time = parseTime(value) ?? 0;
+  const time = parseTime(value);
+  if (time === null) return false;
   return typeof value === 'string' || (time > received - YEAR && time - received <= MAX_AHEAD);
 }
 

@@ -267,11 +267,4 @@ describe('a setting for values that would overwrite each other', () => {
   it('is not there when no field separates them', () => {
     assert.equal(fixFor([{ temp: 1 }, { temp: 2 }]), null);
   });
-
-  it('names one of two times', () => {
-    assert.match(
-      `${fixFor({ ts: AT, time: '2026-11-21T11:59:00Z', temp: 5 })}`,
-      /^set mapping: \{ time: ts \}/,
-    );
-  });
 });
