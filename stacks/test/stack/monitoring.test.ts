@@ -99,8 +99,13 @@ test('Prometheus scrapes every service of a stack with monitoring, and the board
     },
     JOBS,
   );
-  const managers = await ask<{ activeAlertmanagers: readonly unknown[] }>('alertmanagers');
-  assert.equal(managers!.activeAlertmanagers.length, 1);
+  // Its address comes from DNS, which Prometheus reads from time to time.
+  await until(
+    'Alertmanager is found',
+    async () =>
+      (await ask<{ activeAlertmanagers: readonly unknown[] }>('alertmanagers'))?.activeAlertmanagers.length,
+    1,
+  );
   const rules = await ask<{ groups: readonly { name: string }[] }>('rules');
   assert.deepEqual(
     rules!.groups.map(({ name }) => name),
