@@ -56,7 +56,10 @@ describe('the fuzzer', () => {
   });
 
   it('finds memory that is not released', async () => {
-    assert.match((await failureOf('leaks', { inputs: 12_000 })).problem, /memory in use grew by \d{8,} bytes/);
+    assert.match(
+      (await failureOf('leaks', { inputs: 12_000 })).problem,
+      /memory in use grew by \d{8,} bytes/,
+    );
   });
 
   it('reports the counts of a target without faults', async () => {
