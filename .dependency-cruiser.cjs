@@ -141,7 +141,7 @@ module.exports = {
       name: 'session-and-service-stand-alone',
       severity: 'error',
       from: { path: '^packages/(mqtt-session|service|hbase-client)/src' },
-      to: { path: '^packages/', pathNot: '^packages/($1|text)/' },
+      to: { path: '^packages/', pathNot: '^packages/($1|acceptors|text)/' },
     },
     {
       name: 'backends-apart',

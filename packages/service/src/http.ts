@@ -1,7 +1,8 @@
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, isIPv4, type Socket } from 'node:net';
+import { type AddressInfo, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { openAcceptors } from '@tidegauge/acceptors';
 import { answerClientErrors } from './client-error.ts';
 import { type ConnectionLimits, Connections, responseOf, type SharedConnections } from './connections.ts';
 import { http } from './node-http.ts';
@@ -87,20 +88,24 @@ export async function listen(
   server.prependListener('connection', (socket: Socket) => connections.add(socket));
   server.on('secureConnection', (socket: TLSSocket) => connections.secured(socket));
   answerClientErrors(server);
-  await new Promise<void>((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => reject(explain(error, host, port, setting));
-    server.once('error', onError).listen(port, host, () => {
-      server.off('error', onError);
-      resolve();
+  const acceptor = () =>
+    createServer({ allowHalfOpen: tls === null, noDelay: true }, (socket) => {
+      server.emit('connection', socket);
     });
+  // In a worker, the parent accepts the connections of all workers.
+  const { port: taken, servers } = await (shared === null
+    ? openAcceptors({ host, port }, () => (server.listening ? acceptor() : server))
+    : openOne(server, host, port)
+  ).catch((error: NodeJS.ErrnoException) => {
+    throw explain(error, host, port, setting);
   });
-  server.on('error', warn());
-  const taken = (server.address() as AddressInfo).port;
+  const warning = warn();
+  for (const each of servers) each.on('error', warning);
   if (tls !== null && 'setSecureContext' in server) server.once('close', watchPair(server, pair!, tls));
   return {
     port: taken,
     url: `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${taken}`,
-    close: (graceMs = 2000) => close(server, graceMs),
+    close: (graceMs = 2000) => close(server, servers, graceMs),
   };
 }
 
@@ -148,15 +153,27 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, setti
   return error;
 }
 
-function close(server: Server, graceMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close(() => {
-      clearTimeout(cut);
-      resolve();
+function openOne(
+  server: Server,
+  host: string,
+  port: number,
+): Promise<{ readonly port: number; readonly servers: readonly NetServer[] }> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      server.off('error', reject);
+      resolve({ port: (server.address() as AddressInfo).port, servers: [server] });
     });
-    server.closeIdleConnections();
   });
+}
+
+async function close(server: Server, acceptors: readonly NetServer[], graceMs: number): Promise<void> {
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  const closed = acceptors.map(
+    (acceptor) => new Promise<void>((resolve) => void acceptor.close(() => resolve())),
+  );
+  server.closeIdleConnections();
+  await Promise.all(closed);
+  clearTimeout(cut);
 }
 
 /** Whether a name or address is only reachable from this machine. 127.0.0.1.example.org is not. */

@@ -211,7 +211,7 @@ test('our images contain what their services need, and no development files or s
     const code = new Set(
       paths.flatMap((path) => /^\/app\/((?:packages|services)\/[^/]+)\/src\//.exec(path)?.[1] ?? []),
     );
-    assert.deepEqual([...code].toSorted(), rooms, name);
+    assert.deepEqual([...code].toSorted(), rooms.toSorted(), name);
     const foreign = /\/\.git(\/|$)|\/\.(npmrc|env)$|\.(pem|key|p12)$|\.test\.ts$|\/_logs\//;
     assert.deepEqual(
       paths.filter((path) => foreign.test(path)),
@@ -228,8 +228,9 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
-const SERVICE = ['packages/service', 'packages/text'];
+const SERVICE = ['packages/acceptors', 'packages/service', 'packages/text'];
 const STORE = [
+  'packages/acceptors',
   'packages/hbase-client',
   'packages/parallel',
   'packages/readings',
@@ -239,16 +240,10 @@ const STORE = [
 ];
 /** The code of the project in each image. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  ingest: [
-    'packages/hbase-client',
-    'packages/mqtt-session',
-    ...STORE.slice(1),
-    'packages/yaml-file',
-    'services/ingest',
-  ],
+  ingest: [...STORE, 'packages/mqtt-session', 'packages/yaml-file', 'services/ingest'],
   api: [...STORE, 'services/api'],
   'broker-metrics': [...SERVICE, 'services/broker-metrics'],
-  'citus-membership': ['packages/parallel', ...SERVICE, 'services/citus-membership'],
+  'citus-membership': [...SERVICE, 'packages/parallel', 'services/citus-membership'],
   doctor: [...STORE, 'services/doctor'],
   backup: ['packages/copy', ...STORE, 'services/backup'],
 };

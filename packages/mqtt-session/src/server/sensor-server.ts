@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import {
   createSecureContext,
   type TlsOptions as NodeTlsOptions,
@@ -6,6 +6,7 @@ import {
   type SecureContextOptions,
   TLSSocket,
 } from 'node:tls';
+import { openAcceptors } from '@tidegauge/acceptors';
 import { InboundMessage } from '../publish.ts';
 import { Client } from './client.ts';
 import type { Will } from './connect.ts';
@@ -45,15 +46,16 @@ const WILL_BYTES = 400;
 const MAX_ENTERING = 32;
 /** Connections that have ended, and wait until their client has read the last packet. */
 const MAX_LEAVING = 64;
-/** Servers of an address. Each accepts one connection in a turn of the event loop. */
-const ACCEPTORS = 32;
-/**
- * Connections of a server that the kernel accepts before this process does. Beyond it the kernel drops them, and a client
- * tries again only seconds later.
- */
-const BACKLOG = 256;
 /** Bytes that a connection buffers when it is not read, besides one chunk of the socket. */
 const HIGH_WATER_MARK = 16 * 1024;
+/** Of the sockets of clients. */
+const SOCKET_OPTIONS = {
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
+  pauseOnConnect: true,
+  highWaterMark: HIGH_WATER_MARK,
+};
 /** Sessions of TLS are resumed only with a name of their server (SSL_CTX_set_session_id_context). */
 const SESSION_ID_CONTEXT = 'tidegauge';
 
@@ -193,15 +195,13 @@ export class SensorServer implements ConnectionHost {
   }: Listener): Promise<{ port: number; renew(options: SecureContextOptions): void }> {
     const secure = tls === null ? null : { context: contextOf(tls), requestCert: tls.ca !== undefined };
     const arrive = (socket: Socket) => this.#arrive(socket, secure);
-    // It fails when the port is taken. Servers with `reusePort` would not.
-    const probe = await open({ port, host, exclusive: true }, arrive);
-    const { port: chosen } = probe.address() as AddressInfo;
-    this.#servers.push(...(await share(probe, { port: chosen, host }, arrive)));
+    const { port: chosen, servers } = await openAcceptors({ host, port }, () =>
+      createServer(SOCKET_OPTIONS, arrive),
+    );
+    this.#servers.push(...servers);
     for (const server of this.#servers) {
       // For example too many open files. The next connection may succeed.
-      server
-        .removeAllListeners('error')
-        .on('error', (error) => this.#refused('connections', '', error.message));
+      server.on('error', (error) => this.#refused('connections', '', error.message));
     }
     this.#isListening = true;
     this.#sweep ??= setInterval(() => this.#look(), SWEEP_MS);
@@ -436,49 +436,6 @@ export class SensorServer implements ConnectionHost {
     this.stats.wills += 1;
     this.handlers.onWill(new InboundMessage(0, topic, 0, null, payload, 0, payload.length, size));
   }
-}
-
-/** Listens. Rejects with the system's error. */
-function open(options: ListenOptions, onConnection: (socket: Socket) => void): Promise<Server> {
-  const server = createServer(
-    {
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
-      pauseOnConnect: true,
-      highWaterMark: HIGH_WATER_MARK,
-    },
-    onConnection,
-  );
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).listen({ backlog: BACKLOG, ...options }, () => resolve(server));
-  });
-}
-
-/**
- * Replaces a server by several with the same port, where the system can do that. Node takes one connection of a server in a
- * turn of its event loop, and the kernel gives it the oldest. So a new client would wait for all connections of a flood.
- */
-async function share(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-  onConnection: (socket: Socket) => void,
-): Promise<readonly Server[]> {
-  const servers: Server[] = [];
-  await close(server);
-  try {
-    for (let number = 0; number < ACCEPTORS; number++)
-      servers.push(await open({ host, port, exclusive: true, reusePort: true }, onConnection));
-    return servers;
-  } catch (error) {
-    await Promise.all(servers.map(close));
-    if ((error as NodeJS.ErrnoException).code !== 'ENOTSUP') throw error;
-    return [await open({ host, port, exclusive: true }, onConnection)];
-  }
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => void server.close(() => resolve()));
 }
 
 /**

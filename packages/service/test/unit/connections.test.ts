@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
@@ -43,6 +44,17 @@ function get(socket: Socket, times = 1): void {
 
 // Most of their time is waiting for limits of time.
 describe('a server', { concurrency: true }, () => {
+  test('the kernel gives its connections to several acceptors', async (t) => {
+    const { server, open } = await serve(t, hello, {});
+    // State 0A of proc(5) is TCP_LISTEN.
+    const listening = `:${server.port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A`;
+    const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+    assert.ok(lines.filter((line) => line.includes(listening)).length > 1);
+    const clients = await Promise.all(Array.from({ length: 50 }, () => open()));
+    for (const { socket } of clients) get(socket);
+    await until('the answers', () => clients.every(({ text }) => text.includes('hello')));
+  });
+
   test('pipelined requests are answered in order, one at a time', async (t) => {
     let atOnce = 0;
     let most = 0;
