@@ -32,6 +32,17 @@ const COUNTED = '\0';
 const NAME_BYTES = 256;
 const EVERYTHING: Acl = [{ user: null, isPattern: true, isDenied: false, filter: '#' }];
 
+/** The passwords of an address that were checked with a hash. */
+interface AddressRecord {
+  /** The time of the last wrong one. */
+  readonly failedAt: number;
+  /** Wrong ones since there was none for TROUBLE_MS. */
+  readonly wrong: number;
+  readonly right: number;
+}
+
+const NO_RECORD: AddressRecord = { failedAt: Number.NEGATIVE_INFINITY, wrong: 0, right: 0 };
+
 /** A user name and a password from an address. */
 interface Login {
   readonly client: string;
@@ -64,8 +75,8 @@ export class Logins {
   readonly #clientIds = new Recent<string>(MAX_KNOWN);
   /** The time of the last check of a user of an address without attempts. */
   readonly #checkedAt = new Recent<number>(MAX_KNOWN);
-  /** The time of the last wrong password of an address. */
-  readonly #failedAt = new Recent<number>(MAX_KNOWN);
+  /** What came from an address. */
+  readonly #records = new Recent<AddressRecord>(MAX_KNOWN);
   readonly #queue: CheckQueue;
 
   /** @throws {ConfigError} when settings or files cannot be used */
@@ -177,7 +188,11 @@ export class Logins {
     }
     try {
       if (!this.#guesses.hasAttempt(client, turn.user)) this.#checkedAt.set(`${client} ${name}`, this.#now());
-      if (this.#isKnown(user, password) || (await this.#matches(user, password))) return true;
+      if (this.#isKnown(user, password)) return true;
+      if (await this.#matches(user, password)) {
+        this.#note(client, ({ right }) => ({ right: right + 1 }));
+        return true;
+      }
       this.#seen.set(id, 'wrong');
       if (!isCounted) this.#fail(client, name);
       return false;
@@ -195,21 +210,35 @@ export class Logins {
     return user === this.#single?.user || this.#passwords?.content.has(user) ? user : '';
   }
 
+  /**
+   * Addresses with wrong passwords come last. Their turns are in proportion to their right passwords, because many
+   * sensors can be behind the router of one that guesses.
+   */
   #orderOf(client: string, name: string): { rank: number; waitMs: number } {
     const now = this.#now();
+    const { failedAt, wrong, right } = this.#records.get(client) ?? NO_RECORD;
+    const last = 2 + wrong / (1 + right);
     if (!this.#guesses.hasAttempt(client, name)) {
-      const last = this.#checkedAt.get(`${client} ${name}`) ?? Number.NEGATIVE_INFINITY;
-      return { rank: 2, waitMs: last + LATE_MS - now };
+      const checkedAt = this.#checkedAt.get(`${client} ${name}`) ?? Number.NEGATIVE_INFINITY;
+      return { rank: last, waitMs: checkedAt + LATE_MS - now };
     }
     if (name.indexOf('\0') > 0 || this.#clientIds.get(`${client} ${name}`) !== undefined)
       return { rank: 0, waitMs: 0 };
-    const failedAt = this.#failedAt.get(client) ?? Number.NEGATIVE_INFINITY;
-    return { rank: now - failedAt > TROUBLE_MS ? 1 : 2, waitMs: 0 };
+    return { rank: now - failedAt > TROUBLE_MS ? 1 : last, waitMs: 0 };
   }
 
   #fail(client: string, name: string): void {
-    this.#failedAt.set(client, this.#now());
+    const now = this.#now();
+    this.#note(client, ({ failedAt, wrong }) => ({
+      failedAt: now,
+      wrong: now - failedAt > TROUBLE_MS ? 1 : wrong + 1,
+    }));
     this.#guesses.failed(client, { method: 'CONNECT', path: 'mqtt' }, name);
+  }
+
+  #note(client: string, change: (record: AddressRecord) => Partial<AddressRecord>): void {
+    const record = this.#records.get(client) ?? NO_RECORD;
+    this.#records.set(client, { ...record, ...change(record) });
   }
 
   /** Compares a password with the one with which the user logged in last, without a hash. Null: there is none. */

@@ -329,6 +329,21 @@ test('names of users that do not exist share the attempts and turns of their add
   assert.ok(outcomes.length <= 12, `${outcomes.length}`);
 });
 
+test('an address has turns in proportion to the right passwords that came from it', async (context) => {
+  const users = Array.from({ length: 9 }, (_, number) => `site-${number}`);
+  const login = open(context, { listenPasswords: passwordsOf(context, ...users) });
+  const wrong = (names: readonly string[], address: string) =>
+    names.map((name) => login(name, `wrong ${address}`, { address }));
+  for (const name of ['site-0', 'site-1']) assert.equal(typeof (await login(name, 'tide gauge')), 'object');
+  const attackers = Array.from({ length: 9 }, (_, number) => `198.51.100.${number}`);
+  const outcomes = tryAll(attackers.flatMap((address) => wrong(users.slice(0, 6), address)));
+  // Six others behind its router guess as well.
+  const neighbours = tryAll(wrong(users.slice(2, 8), PEER.address));
+  assert.equal(typeof (await login('site-8', 'tide gauge')), 'object');
+  assert.ok(neighbours.length >= 5, `${neighbours.length}`);
+  assert.ok(outcomes.length <= 30, `${outcomes.length} of ${9 * 6}`);
+});
+
 test('a login whose connection has ended is not checked', async (context) => {
   const login = open(context, { listenPasswords: passwordsOf(context, 'site-1') });
   const gone = new AbortController();
