@@ -215,6 +215,29 @@ const explanations: Attack = async (target) => {
   );
 };
 
+/** 100 connections with a key of the scope `write` deliver 10,000 readings each at a time, to ingest and to the API. */
+const deliveries: Attack = async (target) => {
+  const ports = [
+    [target.ingest, '/lines?db=attack&precision=s'],
+    [target.api, '/api/v2/write?bucket=attack&precision=s'],
+  ] as const;
+  let time = Math.floor(Date.now() / 1000) - 500_000;
+  const lines = (): string => Array.from({ length: 10_000 }, () => `m v=1 ${time++}`).join('\n');
+  await Promise.all(
+    Array.from({ length: 100 }, (_, n) => {
+      const [url, path] = ports[n % ports.length]!;
+      return repeat(
+        target,
+        () => true,
+        () =>
+          target.request(url, path, {
+            ...{ from: addressOf(n % 5), key: target.keys.write, method: 'POST', body: lines() },
+          }),
+      );
+    }),
+  );
+};
+
 export const INGEST_ATTACKS: Readonly<Record<string, Attack>> = {
   'idle-connections': idleConnections,
   publishers,
@@ -227,4 +250,5 @@ export const INGEST_ATTACKS: Readonly<Record<string, Attack>> = {
   undecodable,
   'wide-payloads': widePayloads,
   explanations,
+  deliveries,
 };

@@ -22,5 +22,6 @@ export * from './secrets.ts';
 export * from './service-app.ts';
 export * from './store-metrics.ts';
 export { readPair, TLS_OPTIONS, type Tls, type TlsFiles, tlsFiles, watchPair } from './tls.ts';
+export { Turns } from './turns.ts';
 export * from './watch-file.ts';
 export * from './workers/index.ts';

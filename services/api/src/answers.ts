@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Reading } from '@tidegauge/readings';
-import { Problem, senderOf } from '@tidegauge/service';
+import { Problem, senderOf, Turns } from '@tidegauge/service';
 import type { YcsbRecord } from '@tidegauge/storage';
 import { endOfTurn } from './end-of-turn.ts';
 import { beginJson, sendJson } from './send-json.ts';
-import { Turns } from './turns.ts';
 
 /** Approximate memory of one part of a list, bytes. A part is read, serialised and written at once. */
 const PART_BYTES = 32 * 1024;

@@ -16,7 +16,7 @@ import {
   type QuarantineStepDocument,
   type RouteAddedDocument,
 } from '@tidegauge/readings';
-import type { ProblemDetails } from '@tidegauge/service';
+import { type ProblemDetails, SENDER_HEADER } from '@tidegauge/service';
 
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** Longest accepted line of the live feed. The lines of ingest are far shorter. */
@@ -95,12 +95,21 @@ export interface Answers<T> {
   readonly unreachable: readonly Unreachable[];
 }
 
+/** What a request sends. */
+interface Content {
+  readonly body: Uint8Array;
+  readonly contentType: string;
+  readonly sender?: string;
+}
+
 /** The body of an HTTP request with readings, forwarded to ingest unchanged. */
 export interface Delivery {
   readonly body: Uint8Array;
   readonly contentType: string;
   readonly device?: string | undefined;
   readonly metric?: string | undefined;
+  /** For whom it is sent, as `senderOf` names the client. */
+  readonly sender: string;
 }
 
 /** Line protocol of an HTTP request, decompressed. */
@@ -112,6 +121,8 @@ export interface Lines {
   readonly device: string | null;
   /** Whether nothing is stored when one line is malformed. */
   readonly whole: boolean;
+  /** For whom it is sent, as `senderOf` names the client. */
+  readonly sender: string;
 }
 
 export interface IngestClientOptions {
@@ -181,7 +192,7 @@ export class IngestClient {
     const { limit, ...rest } = query;
     const path = `/quarantine/${verb}${search({ limit: String(limit), ...rest })}`;
     const patienceMs = this.#options.timeoutMs + STEP_MS;
-    return this.#json(url, 'POST', path, undefined, undefined, patienceMs);
+    return this.#json(url, 'POST', path, null, patienceMs);
   }
 
   /**
@@ -190,19 +201,20 @@ export class IngestClient {
    * @throws {IngestError}
    */
   deliver(delivery: Delivery): Promise<DeliveryDocument> {
-    const { body, contentType, device, metric } = delivery;
-    return this.#give(`/readings${search({ device, metric })}`, body, contentType);
+    const { device, metric } = delivery;
+    return this.#give(`/readings${search({ device, metric })}`, delivery);
   }
 
   /** Sends line protocol to one replica, like `deliver`. @throws {IngestError} */
-  lines({ body, database, precision, device, whole }: Lines): Promise<LinesDocument> {
+  lines({ body, database, precision, device, whole, sender }: Lines): Promise<LinesDocument> {
     const path = `/lines${search({ db: database, precision, device: device ?? undefined, whole: whole ? 'true' : undefined })}`;
-    return this.#give(path, body, 'text/plain; charset=utf-8');
+    return this.#give(path, { body, contentType: 'text/plain; charset=utf-8', sender });
   }
 
   /** What becomes of a message, by one replica: `POST /explain`. @throws {IngestError} */
-  explain(request: object): Promise<ExplainDocument> {
-    return this.#give('/explain', Buffer.from(JSON.stringify(request)), JSON_TYPE);
+  explain(request: object, sender: string): Promise<ExplainDocument> {
+    const body = Buffer.from(JSON.stringify(request));
+    return this.#give('/explain', { body, contentType: JSON_TYPE, sender });
   }
 
   /** Every replica's quarantine by cause. @throws {IngestError} 503 when none answers. */
@@ -222,23 +234,23 @@ export class IngestClient {
    * @throws {IngestError} when no replica added it
    */
   addRoute(route: object): Promise<Answers<RouteAddedDocument>> {
-    const body = Buffer.from(JSON.stringify({ route }));
+    const content = { body: Buffer.from(JSON.stringify({ route })), contentType: JSON_TYPE };
     let last: Promise<unknown> = Promise.resolve();
     return this.#askAll((url) => {
-      const next = last.then(() => this.#json<RouteAddedDocument>(url, 'POST', '/routes', body, JSON_TYPE));
+      const next = last.then(() => this.#json<RouteAddedDocument>(url, 'POST', '/routes', content));
       last = next.catch(() => {});
       return next;
     });
   }
 
-  async #give<T>(path: string, body: Uint8Array, contentType: string): Promise<T> {
+  async #give<T>(path: string, content: Content): Promise<T> {
     const targets = await this.targets();
     const first = this.#turn++;
     let last: unknown = noTargets(this.#options.urls);
     for (let n = 0; n < targets.length; n++) {
       const url = targets[(first + n) % targets.length]!;
       try {
-        return await this.#json(url, 'POST', path, body, contentType);
+        return await this.#json(url, 'POST', path, content);
       } catch (error) {
         if (!(error instanceof IngestError && error.refused)) throw error;
         last = error;
@@ -340,12 +352,11 @@ export class IngestClient {
     url: string,
     method: string,
     path: string,
-    body?: Uint8Array,
-    contentType?: string,
+    content: Content | null = null,
     patienceMs = this.#options.timeoutMs,
   ): Promise<T> {
     const signal = AbortSignal.timeout(patienceMs);
-    const response = await this.#send(url, method, path, signal, body, contentType, patienceMs);
+    const response = await this.#send(url, method, path, signal, content, patienceMs);
     if (response.statusCode! >= 300) throw await problemOf(url, response);
     const text = await readText(url, response);
     if (text === '') return undefined as T;
@@ -359,14 +370,16 @@ export class IngestClient {
     method: string,
     path: string,
     signal: AbortSignal,
-    body?: Uint8Array,
-    contentType?: string,
+    content: Content | null = null,
     patienceMs = this.#options.timeoutMs,
   ): Promise<IncomingMessage> {
     const headers: Record<string, string | number> = {};
     if (this.#options.token !== undefined) headers.Authorization = `Bearer ${this.#options.token}`;
-    if (body !== undefined) headers['Content-Length'] = body.length;
-    if (contentType !== undefined) headers['Content-Type'] = contentType;
+    if (content !== null) {
+      headers['Content-Length'] = content.body.length;
+      headers['Content-Type'] = content.contentType;
+      if (content.sender !== undefined) headers[SENDER_HEADER] = content.sender;
+    }
     return new Promise((resolve, reject) => {
       const sent = request(url + path, { method, headers, agent: this.#agent, signal }, resolve);
       sent.on('error', (error: NodeJS.ErrnoException) => {
@@ -378,7 +391,7 @@ export class IngestClient {
           reject(unreachable(url, error.message || String(error.code), error, refused));
         }
       });
-      sent.end(body);
+      sent.end(content?.body);
     });
   }
 }

@@ -35,6 +35,7 @@ import {
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { Alerts } from './alerts/alerts.ts';
 import { alertsDocument, alertsQuery } from './alerts/document.ts';
+import { DeliveryTurns } from './delivery-turns.ts';
 import { diskWrites } from './disk-writes.ts';
 import { explainRequest, notValid, routesOfRequest } from './explain-request.ts';
 import { Explanations } from './explanations.ts';
@@ -146,12 +147,23 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     if (!writing(() => quarantine.discard(idOf(options, request)))) notThere(options, request);
     response.status(204).end();
   };
+  const deliveries = new DeliveryTurns();
   const deliverReadings: RequestHandler = async (request, response) => {
-    response.status(202).json(await take(options, request, response, queryWithin(request, response)));
+    const query = queryWithin(request, response);
+    const message = httpMessage(request.get('content-type') ?? '', query, bytesOf(request));
+    const outcome = await deliveries.run(response, message.payload.length, () => {
+      checkTaking(pipeline);
+      return pipeline.deliver(message, senderOf(response));
+    });
+    if (outcome !== null) response.status(202).json(outcome);
   };
   const deliverLines: RequestHandler = async (request, response) => {
     const lines = linesRequest(queryWithin(request, response));
-    response.status(202).json(await takeLines(pipeline, router, lines, bytesOf(request), senderOf(response)));
+    const body = bytesOf(request);
+    const outcome = await deliveries.run(response, body.length, () =>
+      takeLines(pipeline, router, lines, body, senderOf(response)),
+    );
+    if (outcome !== null) response.status(202).json(outcome);
   };
   const listAlerts: RequestHandler = (request, response) => {
     response.json(alertsPage(options, request, response));
@@ -289,17 +301,6 @@ async function replay(options: AppOptions, request: Request): Promise<DeliveryDo
   const outcome = await pipeline.replay(entry, decoded);
   writing(() => quarantine.discard(id));
   return outcome;
-}
-
-async function take(
-  { pipeline }: AppOptions,
-  request: Request,
-  response: Response,
-  query: URLSearchParams,
-): Promise<DeliveryDocument> {
-  const message = httpMessage(request.get('content-type') ?? '', query, bytesOf(request));
-  checkTaking(pipeline);
-  return pipeline.deliver(message, senderOf(response));
 }
 
 /** Reads the routes file again. */

@@ -460,9 +460,19 @@ export function keepPrincipal(response: ServerResponse, principal: Principal): v
   (response as Partial<Response>).locals = { principal };
 }
 
-/** The client of a request that was accepted, for its shares: its login, or without one its address. */
+/** In a request with the token of the service: for whom another service sends it, as `senderOf` names the client. */
+export const SENDER_HEADER = 'tidegauge-sender';
+
+/**
+ * The client of a request that was accepted, for its shares: its login, or without one its address. A service names the
+ * client for whom it asks.
+ */
 export function senderOf(response: ServerResponse): string {
-  return clientName(principalOf(response), response.req.socket.remoteAddress);
+  const principal = principalOf(response);
+  const named = principal.kind === 'token' ? response.req.headers[SENDER_HEADER] : undefined;
+  return typeof named === 'string' && named !== ''
+    ? named
+    : clientName(principal, response.req.socket.remoteAddress);
 }
 
 function neededScope({ scope }: Rule): Scope {

@@ -1,4 +1,11 @@
-export { Access, type AccessOptions, keepPrincipal, principalOf, senderOf } from './access.ts';
+export {
+  Access,
+  type AccessOptions,
+  keepPrincipal,
+  principalOf,
+  SENDER_HEADER,
+  senderOf,
+} from './access.ts';
 export * from './api-key.ts';
 export { Audit, type AuditEntry, type AuditLog } from './audit.ts';
 export { boundedFetch } from './bounded-fetch.ts';

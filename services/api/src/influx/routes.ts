@@ -1,10 +1,9 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { influxPrecision, type LinesDocument } from '@tidegauge/readings';
-import { Problem, principalOf } from '@tidegauge/service';
+import { Problem, principalOf, senderOf, Turns } from '@tidegauge/service';
 import express, { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { IngestClient } from '../ingest-client.ts';
-import { Turns } from '../turns.ts';
 import { influxHeaders } from './answers.ts';
 import { answerQuery } from './query.ts';
 
@@ -45,7 +44,13 @@ export function influxRoutes({ ingest, budget, bodyLimit }: InfluxOptions): Rout
     influxHeaders(response);
     return await turns.run(response, async () => {
       const lines = await bodyOf(request, bodyLimit);
-      return ingest.lines({ ...target, device: principalOf(response).devices, whole, body: lines });
+      return ingest.lines({
+        ...target,
+        device: principalOf(response).devices,
+        whole,
+        body: lines,
+        sender: senderOf(response),
+      });
     });
   };
 

@@ -1,7 +1,7 @@
+import { senderOf, Turns } from '@tidegauge/service';
 import type { Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { mergeCauses } from '../merge-causes.ts';
-import { Turns } from '../turns.ts';
 
 /** Explanations that ingest computes at once for this process. One client has one at a time. */
 const EXPLANATIONS = 2;
@@ -11,7 +11,7 @@ export function explainHandlers(ingest: IngestClient): Handlers {
   const turns = new Turns(EXPLANATIONS);
   return {
     explain: async ({ body }, response) => {
-      const found = await turns.run(response, () => ingest.explain(body as object));
+      const found = await turns.run(response, () => ingest.explain(body as object, senderOf(response)));
       if (found !== null) response.json(found);
     },
     listQuarantineCauses: async (_call, response) => {

@@ -1,5 +1,5 @@
 import { deviceNameProblem, formatTime, metricNameProblem, now, type Reading } from '@tidegauge/readings';
-import { demandUnlimited, demandWithin, limitOf } from '@tidegauge/service';
+import { demandUnlimited, demandWithin, limitOf, senderOf, Turns } from '@tidegauge/service';
 import {
   type AggregateOrigin,
   type Bucket,
@@ -28,6 +28,8 @@ import { ReadingUnits } from '../reading-units.ts';
 const MAX_BUCKETS = 10_000;
 /** The time after which a request to delete readings answers that there are more, milliseconds. */
 const DELETE_MS = 10_000;
+/** Deliveries of readings that are forwarded at once. The client of ingest has a few connections more. */
+const DELIVERIES = 48;
 /** Approximate memory of a bucket and its document, bytes. */
 const BUCKET_BYTES = 300;
 /** Approximate memory of a group and its document without its key, bytes. */
@@ -74,6 +76,7 @@ export function readingHandlers(
   cursors: Cursors,
   answers: Answers,
 ): Handlers & Readonly<Record<'listReadings' | 'latestReadings', PlainHandler>> {
+  const deliveries = new Turns(DELIVERIES);
   return {
     listReadings: async (call, response) => {
       const query = queryOf<RangeParameters>(call);
@@ -213,14 +216,16 @@ export function readingHandlers(
     deliverReadings: async (call, response) => {
       const query = queryOf<RangeParameters>(call);
       const named = query.device === undefined ? undefined : demandWithin(call, device(query.device));
-      const delivery = await ingest.deliver({
+      const delivery = {
         body: call.body as Buffer,
         contentType: call.request.headers['content-type']!,
         // Ingest puts every device that the body names below this one, so a limited sender cannot name another.
         device: named ?? limitOf(call) ?? undefined,
         metric: metric(query.metric),
-      });
-      response.status(202).json(delivery);
+        sender: senderOf(response),
+      };
+      const outcome = await deliveries.run(response, () => ingest.deliver(delivery));
+      if (outcome !== null) response.status(202).json(outcome);
     },
   };
 }

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger, listen, problemHandler } from '@tidegauge/service';
 import express from 'express';
 import { type AnswerLimits, Answers, type List } from '../../src/answers.ts';
-import { Turns } from '../../src/turns.ts';
 import { reading, startApi, until } from '../harness.ts';
 
 /** A server whose only answer is a list of `count` texts. */
@@ -114,30 +113,6 @@ test('an error before the first part is a problem document, and a later one brea
   assert.equal((await early.get()).status, 500);
   const late = await serve(t, 0, {}, { items: fails(50), next });
   await assert.rejects(late.get());
-});
-
-test('clients take turns, and a client that left has no turn', async () => {
-  const turns = new Turns(1);
-  const log: string[] = [];
-  const ask = (client: string, name: string, destroyed = false) => {
-    const response = { destroyed, req: { socket: { remoteAddress: client } } } as never;
-    return turns.run(response, async () => {
-      log.push(name);
-      await sleep(1);
-      return name;
-    });
-  };
-  const all = [
-    ask('a', 'a1'),
-    ask('a', 'a2'),
-    ask('a', 'a3', true),
-    ask('a', 'a4'),
-    ask('b', 'b1'),
-    ask('b', 'b2'),
-  ];
-  assert.deepEqual(await Promise.all(all), ['a1', 'a2', null, 'a4', 'b1', 'b2']);
-  assert.deepEqual(log, ['a1', 'a2', 'b1', 'b2', 'a4']);
-  assert.equal(await ask('c', 'c1'), 'c1');
 });
 
 test('a client has half of the places, by its login from any address', async () => {

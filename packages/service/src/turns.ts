@@ -1,12 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { RoundRobin, senderOf } from '@tidegauge/service';
+import { senderOf } from './access/index.ts';
+import { RoundRobin } from './round-robin.ts';
 
-/**
- * Turns of the event loop between reads that follow each other. Node accepts one connection per turn. Without the
- * pause, a new client would wait for one read per connection that others have opened before it.
- */
+/** Turns of the event loop between steps that follow each other, in which new connections and other requests have time. */
 const PAUSE_TURNS = 8;
-/** Reads that follow each other without a pause take no longer than this together, milliseconds. */
+/** Steps that follow each other without a pause take no longer than this together, milliseconds. */
 const PAUSE_EVERY_MS = 2;
 
 interface Waiting {
@@ -15,9 +13,9 @@ interface Waiting {
 }
 
 /**
- * Limits the number of concurrent reads, because each holds part of its result in memory. One client has at most half of
- * the places, and clients that wait take turns. The limit of connections bounds the number of waiting reads: each
- * connection has one request in progress.
+ * Limits the number of concurrent steps, such as reads, because each takes memory or time that others need. One client
+ * has at most half of the places, and clients that wait take turns. The limit of connections bounds the number of waiting
+ * steps: each connection has one request in progress.
  */
 export class Turns {
   readonly #most: number;
@@ -33,13 +31,13 @@ export class Turns {
     this.#clientMost = Math.max(1, Math.floor(most / 2));
   }
 
-  /** Resolves to the result of `read`, or to null when the client leaves before its turn. */
-  async run<T>(response: ServerResponse, read: () => Promise<T>): Promise<T | null> {
+  /** Resolves to the result of `step`, or to null when the client leaves before its turn. */
+  async run<T>(response: ServerResponse, step: () => Promise<T>): Promise<T | null> {
     const client = senderOf(response);
     if (this.#all < this.#most && this.#mayRun(client)) this.#begin(client);
     else await new Promise<void>((start) => this.#waiting.push(client, { client, start }));
     try {
-      return response.destroyed ? null : await read();
+      return response.destroyed ? null : await step();
     } finally {
       this.#end(client);
     }

@@ -1,0 +1,26 @@
+import type { ServerResponse } from 'node:http';
+import { Turns } from '@tidegauge/service';
+
+/** A body of this size, bytes, has a few hundred readings at most, which are stored in some milliseconds. */
+const SMALL_BYTES = 4096;
+/**
+ * Small and other deliveries over HTTP that are decoded and stored at the same time. Messages of sensors wait for all of
+ * them. The others wait as bodies, whose memory is bounded.
+ */
+const SMALL = 64;
+const LARGE = 4;
+
+/** The order in which deliveries over HTTP are stored: clients take turns. */
+export class DeliveryTurns {
+  readonly #small = new Turns(SMALL);
+  readonly #large = new Turns(LARGE);
+
+  /**
+   * Resolves to the outcome of `deliver`, or to null when the client leaves before its turn.
+   *
+   * @param bytes of the body
+   */
+  run<T>(response: ServerResponse, bytes: number, deliver: () => Promise<T>): Promise<T | null> {
+    return (bytes <= SMALL_BYTES ? this.#small : this.#large).run(response, deliver);
+  }
+}
