@@ -465,7 +465,7 @@ export const SENDER_HEADER = 'tidegauge-sender';
 
 /**
  * The client of a request that was accepted, for its shares: its login, or without one its address. A service names the
- * client for whom it asks.
+ * client for whom it sends a request.
  */
 export function senderOf(response: ServerResponse): string {
   const principal = principalOf(response);

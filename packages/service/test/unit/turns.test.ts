@@ -27,7 +27,7 @@ test('clients take turns, and a client that left has no turn', async () => {
   assert.equal(await ask('c', 'c1'), 'c1');
 });
 
-test('a service with its token names the client for whom it asks, and nobody else does', () => {
+test('a service with its token names the client for whom it sends, and nobody else does', () => {
   const senderWith = (principal: Principal, headers: object): string => {
     const response = { req: { headers, socket: { remoteAddress: '192.0.2.1' } } } as never;
     keepPrincipal(response, principal);
