@@ -2,6 +2,8 @@ import type { BirthNames, SparkplugMetric } from './sparkplug-payload.ts';
 
 /** Default memory for births. */
 const MAX_BYTES = 16 * 1024 * 1024;
+/** The part of the memory that is free after some nodes were removed: 1/16. */
+const ROOM = 16;
 /** Nodes whose last rebirth request is remembered. */
 const MOST_REQUESTS = 2000;
 /** Approximate bytes of a node, a device and a metric, besides their names. */
@@ -23,10 +25,20 @@ interface Node {
   bytes: number;
 }
 
-/** The current births of edge nodes, bounded in bytes. The least recently used node is removed first. */
+/** The nodes of a Sparkplug group, by their keys. The most recently used one is last. */
+interface Group {
+  readonly nodes: Map<string, Node>;
+  bytes: number;
+}
+
+/**
+ * The current births of edge nodes, bounded in bytes. At the bound, the groups with the most bytes lose their least
+ * recently used nodes, so that a sender cannot remove the nodes of other groups. A key is group and node with a slash
+ * between them, which neither can have.
+ */
 export class SparkplugNodes {
   readonly #maxBytes: number;
-  readonly #nodes = new Map<string, Node>();
+  readonly #groups = new Map<string, Group>();
   readonly #requests = new Map<string, number>();
   #bytes = 0;
 
@@ -37,15 +49,18 @@ export class SparkplugNodes {
   /** Starts the session of a node: NBIRTH. Everything known of an earlier session is removed. */
   begin(key: string, seq: number, bdSeq: number | null): void {
     this.#remove(key);
-    const bytes = NODE_BYTES + 2 * key.length;
-    this.#nodes.set(key, { seq, bdSeq, births: new Map(), bytes });
-    this.#bytes += bytes;
+    const name = groupOf(key);
+    const group = this.#groups.get(name) ?? { nodes: new Map<string, Node>(), bytes: 0 };
+    this.#groups.set(name, group);
+    const node = { seq, bdSeq, births: new Map(), bytes: 0 };
+    group.nodes.set(key, node);
+    this.#add(group, node, NODE_BYTES + 2 * key.length);
     this.#shrink();
   }
 
   /** Ends a session: NDEATH. A death of an earlier session, which a broker can send late, has no effect. */
   end(key: string, bdSeq: number | null): void {
-    const node = this.#nodes.get(key);
+    const node = this.#node(key);
     if (node !== undefined && (bdSeq === null || node.bdSeq === null || bdSeq === node.bdSeq))
       this.#remove(key);
   }
@@ -56,11 +71,11 @@ export class SparkplugNodes {
    * @returns why a rebirth is needed; null when none is
    */
   follow(key: string, seq: number | null): string | null {
-    const node = this.#nodes.get(key);
+    const nodes = this.#groups.get(groupOf(key))?.nodes;
+    const node = nodes?.get(key);
     if (node === undefined) return 'the node has no birth';
-    // The most recently used node is the last one of the map.
-    this.#nodes.delete(key);
-    this.#nodes.set(key, node);
+    nodes!.delete(key);
+    nodes!.set(key, node);
     // The same number again is a message that the broker sent twice.
     if (seq === null || seq === node.seq) return null;
     const expected = (node.seq + 1) % 256;
@@ -70,8 +85,9 @@ export class SparkplugNodes {
 
   /** Keeps the metrics of a birth in place of those of an earlier one. Without a node, nothing is kept. */
   addBirth(key: string, device: string, metrics: readonly SparkplugMetric[]): void {
-    const node = this.#nodes.get(key);
-    if (node === undefined) return;
+    const group = this.#groups.get(groupOf(key));
+    const node = group?.nodes.get(key);
+    if (group === undefined || node === undefined) return;
     this.endDevice(key, device);
     const byAlias = new Map<bigint, BirthNames>();
     const byName = new Map<string, BirthNames>();
@@ -84,24 +100,22 @@ export class SparkplugNodes {
       bytes += METRIC_BYTES + 2 * name.length;
     }
     node.births.set(device, { byAlias, byName, bytes });
-    node.bytes += bytes;
-    this.#bytes += bytes;
+    this.#add(group, node, bytes);
     this.#shrink();
   }
 
   /** Removes the metrics of a device: DDEATH. */
   endDevice(key: string, device: string): void {
-    const node = this.#nodes.get(key);
+    const node = this.#node(key);
     const birth = node?.births.get(device);
     if (node === undefined || birth === undefined) return;
     node.births.delete(device);
-    node.bytes -= birth.bytes;
-    this.#bytes -= birth.bytes;
+    this.#add(this.#groups.get(groupOf(key))!, node, -birth.bytes);
   }
 
   /** The name and data type of a metric, by its name or else by its alias; null when no birth has them. */
   find(key: string, device: string, { name, alias }: SparkplugMetric): BirthNames | null {
-    const birth = this.#nodes.get(key)?.births.get(device);
+    const birth = this.#node(key)?.births.get(device);
     if (birth === undefined) return null;
     return (
       (name === null ? (alias === null ? null : birth.byAlias.get(alias)) : birth.byName.get(name)) ?? null
@@ -118,18 +132,45 @@ export class SparkplugNodes {
     return true;
   }
 
-  #remove(key: string): void {
-    const node = this.#nodes.get(key);
-    if (node === undefined) return;
-    this.#nodes.delete(key);
-    this.#bytes -= node.bytes;
+  #node(key: string): Node | undefined {
+    return this.#groups.get(groupOf(key))?.nodes.get(key);
   }
 
-  /** Removes the least recently used nodes until the bound holds. A node that alone is too large is removed too. */
+  #add(group: Group, node: Node, bytes: number): void {
+    node.bytes += bytes;
+    group.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  #remove(key: string): void {
+    const name = groupOf(key);
+    const group = this.#groups.get(name);
+    const node = group?.nodes.get(key);
+    if (group === undefined || node === undefined) return;
+    group.nodes.delete(key);
+    this.#add(group, node, -node.bytes);
+    if (group.nodes.size === 0) this.#groups.delete(name);
+  }
+
+  /** Makes some room at the bound. A node that alone is too large is removed too. */
   #shrink(): void {
-    for (const key of this.#nodes.keys()) {
-      if (this.#bytes <= this.#maxBytes) return;
-      this.#remove(key);
+    if (this.#bytes <= this.#maxBytes) return;
+    // More than one node needs, because the order of the groups is computed.
+    const target = this.#maxBytes - this.#maxBytes / ROOM;
+    while (this.#bytes > target) {
+      const groups = [...this.#groups.values()].sort((a, b) => b.bytes - a.bytes);
+      for (const [index, group] of groups.entries()) {
+        const next = groups[index + 1]?.bytes ?? 0;
+        for (const key of group.nodes.keys()) {
+          this.#remove(key);
+          if (this.#bytes <= target) return;
+          if (group.bytes <= next) break;
+        }
+      }
     }
   }
+}
+
+function groupOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
 }

@@ -279,6 +279,9 @@ describe('Sparkplug B', () => {
     assert.equal(refused(node(1, 'NDATA'), data).reason, 'no_birth');
     for (let n = 1000; n < 2000; n++) send(node(n, 'NDATA'), data);
     assert.equal(replies.length, 1, 'one request in 50 ms');
+    for (let n = 0; n < 100; n++) send(`spBv1.0/another/NBIRTH/node-${n}`, birth);
+    const kept = send(node(0, 'NDATA'), encode(2, [{ alias: 1, boolean_value: true }]));
+    assert.ok(!(kept.decoded instanceof DecodeError), 'another group does not remove it');
     const small = host(100);
     small.send(node(0, 'NBIRTH'), birth);
     assert.equal(small.refused(node(0, 'NDATA'), data).reason, 'no_birth');
