@@ -29,11 +29,11 @@ export function leaveOutStacks(lanes: readonly (readonly Job[][])[]): Job[] {
 }
 
 /**
- * How many processes run at once by default: one for each core, at least two, because most files wait for a server
- * half of their time. Stacks wait longer, so they have one more.
+ * How many processes run at once by default: one more than there are cores, because most files wait for a server or a time
+ * limit half of their time. Stacks wait longer, so they have one more.
  */
 export function defaultProcesses(jobs: readonly Job[], cores: number): number {
-  return Math.max(2, cores) + (jobs.some(isStack) ? 1 : 0);
+  return Math.max(2, cores) + (jobs.some(isStack) ? 2 : 1);
 }
 
 function isStack({ suite }: Job): boolean {

@@ -42,16 +42,21 @@ test('stacks and clusters start first, in parallel with other tests, and their p
   ]);
   const more = [...JOBS, job('stack', 'tls'), job('stack', 'units')];
   assert.deepEqual(play(3, more).at(-1), ['tls', 'units', undefined]);
+  assert.deepEqual(play(4), [
+    ['boards', 'cassandra-3', 'first', 'second'],
+    ['carry', 'hbase-3', 'third', undefined],
+    ['swarm-3', undefined, undefined, undefined],
+  ]);
   assert.deepEqual(play(2, OTHERS), [
     ['first', 'second'],
     ['third', undefined],
   ]);
 });
 
-test('there is one more process if there are stacks', () => {
-  assert.equal(defaultProcesses(OTHERS, 1), 2);
-  assert.equal(defaultProcesses(OTHERS, 4), 4);
-  assert.equal(defaultProcesses(JOBS, 2), 3);
+test('there is one more process than cores, and another one if there are stacks', () => {
+  assert.equal(defaultProcesses(OTHERS, 1), 3);
+  assert.equal(defaultProcesses(OTHERS, 4), 5);
+  assert.equal(defaultProcesses(JOBS, 2), 4);
 });
 
 test('the stacks that have not started can be left out, and only they', () => {
