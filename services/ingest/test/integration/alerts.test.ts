@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
@@ -64,68 +64,68 @@ async function startTwo(context: TestContext) {
   return { hook, database, both, first, other, start, publish, endLease, isEvaluating };
 }
 
-test('an alert that was kept and not sent when its process was killed is sent once by the other', {
-  skip,
-  timeout: 240_000,
-}, async (context) => {
-  const { hook, both, first, other, start, publish, endLease, isEvaluating } = await startTwo(context);
-  assert.equal(await isEvaluating(other), false);
-  await publish(31);
-  await waitUntil('an attempt to send', () => hook.requests > 0, WAIT);
-  await both.get(first)!.kill();
-  hook.open = true;
-  await endLease();
-  await waitUntil('the message', () => hook.messages.length > 0, WAIT);
-  assert.equal(await isEvaluating(other), true);
-  const [raised] = hook.messages;
-  assert.deepEqual([raised!.body.type, raised!.body.data.value], ['alert.raised', 31]);
-  both.set(first, await start(first));
-  await publish(20);
-  await waitUntil('the end', () => hook.messages.length > 1, WAIT);
-  assert.equal(await isEvaluating(first), false);
-  // The state is kept within a second. Then the one that has it is killed too, and the first one continues.
-  await sleep(2500);
-  await both.get(other)!.kill();
-  await endLease(other);
-  await waitUntil('the first one to evaluate again', () => isEvaluating(first), WAIT);
-  await sleep(2500);
-  assert.deepEqual(
-    hook.messages.map(({ id }) => id),
-    [raised!.id, raised!.id.replace('raised', 'ended')],
-  );
-});
+describe('two processes with one database', { concurrency: true, skip }, () => {
+  test('an alert that was kept and not sent when its process was killed is sent once by the other', {
+    timeout: 240_000,
+  }, async (context) => {
+    const { hook, both, first, other, start, publish, endLease, isEvaluating } = await startTwo(context);
+    assert.equal(await isEvaluating(other), false);
+    await publish(31);
+    await waitUntil('an attempt to send', () => hook.requests > 0, WAIT);
+    await both.get(first)!.kill();
+    hook.open = true;
+    await endLease();
+    await waitUntil('the message', () => hook.messages.length > 0, WAIT);
+    assert.equal(await isEvaluating(other), true);
+    const [raised] = hook.messages;
+    assert.deepEqual([raised!.body.type, raised!.body.data.value], ['alert.raised', 31]);
+    both.set(first, await start(first));
+    await publish(20);
+    await waitUntil('the end', () => hook.messages.length > 1, WAIT);
+    assert.equal(await isEvaluating(first), false);
+    // The state is kept within a second. Then the one that has it is killed too, and the first one continues.
+    await sleep(2500);
+    await both.get(other)!.kill();
+    await endLease(other);
+    await waitUntil('the first one to evaluate again', () => isEvaluating(first), WAIT);
+    await sleep(2500);
+    assert.deepEqual(
+      hook.messages.map(({ id }) => id),
+      [raised!.id, raised!.id.replace('raised', 'ended')],
+    );
+  });
 
-test('an alert that was raised and not kept when its process was killed is sent once by the other', {
-  skip,
-  timeout: 240_000,
-}, async (context) => {
-  const { hook, database, both, first, publish, endLease } = await startTwo(context);
-  hook.open = true;
-  // Writes of the state wait for this transaction.
-  const lock = 'do $$ begin lock table tidegauge_alerts in exclusive mode; perform pg_sleep(120); end $$';
-  const locked = server.query(lock, database, 150_000).catch(() => {});
-  const locks = (what: string) => server.query(`select count(*) from pg_locks where ${what}`, database);
-  await waitUntil(
-    'the lock',
-    async () =>
-      (
-        await locks("mode = 'ExclusiveLock' and granted and relation = 'tidegauge_alerts'::regclass")
-      ).trim() === '1',
-    WAIT,
-  );
-  await publish(31);
-  const isRaised = async () => (await read(both.get(first)!)).alerts.length === 1;
-  await waitUntil('the alert', isRaised, WAIT);
-  await waitUntil('its write', async () => (await locks('not granted')).trim() !== '0', WAIT);
-  await both.get(first)!.kill();
-  assert.equal(hook.requests, 0, 'it is sent after it is kept');
-  await server.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'do $$%'");
-  await locked;
-  await endLease();
-  await waitUntil('the message', () => hook.messages.length > 0, WAIT);
-  await sleep(2500);
-  assert.deepEqual(
-    hook.messages.map(({ body }) => [body.type, body.data.value]),
-    [['alert.raised', 31]],
-  );
+  test('an alert that was raised and not kept when its process was killed is sent once by the other', {
+    timeout: 240_000,
+  }, async (context) => {
+    const { hook, database, both, first, publish, endLease } = await startTwo(context);
+    hook.open = true;
+    // Writes of the state wait for this transaction.
+    const lock = 'do $$ begin lock table tidegauge_alerts in exclusive mode; perform pg_sleep(120); end $$';
+    const locked = server.query(lock, database, 150_000).catch(() => {});
+    const locks = (what: string) => server.query(`select count(*) from pg_locks where ${what}`, database);
+    await waitUntil(
+      'the lock',
+      async () =>
+        (
+          await locks("mode = 'ExclusiveLock' and granted and relation = 'tidegauge_alerts'::regclass")
+        ).trim() === '1',
+      WAIT,
+    );
+    await publish(31);
+    const isRaised = async () => (await read(both.get(first)!)).alerts.length === 1;
+    await waitUntil('the alert', isRaised, WAIT);
+    await waitUntil('its write', async () => (await locks('not granted')).trim() !== '0', WAIT);
+    await both.get(first)!.kill();
+    assert.equal(hook.requests, 0, 'it is sent after it is kept');
+    await server.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'do $$%'");
+    await locked;
+    await endLease();
+    await waitUntil('the message', () => hook.messages.length > 0, WAIT);
+    await sleep(2500);
+    assert.deepEqual(
+      hook.messages.map(({ body }) => [body.type, body.data.value]),
+      [['alert.raised', 31]],
+    );
+  });
 });
