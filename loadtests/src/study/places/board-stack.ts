@@ -4,7 +4,7 @@ import type { Board } from '@tidegauge/lab/docker/boards';
 import { StackDeployment } from '@tidegauge/stacks/stack-deployment';
 import { containerPid, readInContainer } from './container-network.ts';
 import type { StoreLevels } from './factors.ts';
-import { profileFor, type StackEntry, versionIn } from './stacks.ts';
+import { profileFor, type StackEntry, UPDATE_SOON, versionIn } from './stacks.ts';
 
 const API = 'tidegauge_api';
 const UPDATE_MS = 240_000;
@@ -163,8 +163,8 @@ export class BoardStack {
   }
 
   async #updateApi(change: readonly string[]): Promise<void> {
-    const update = ['service', 'update', '--quiet', '--detach=false', '--no-resolve-image'];
-    await this.front.docker([...update, ...change, API], { timeoutMs: UPDATE_MS });
+    const update = ['service', 'update', ...UPDATE_SOON, ...change, API];
+    await this.front.docker(update, { timeoutMs: UPDATE_MS });
     await this.frontPid('api');
   }
 }

@@ -1,3 +1,4 @@
+import { compilerOptions } from '@tidegauge/lab/jvm';
 import type { ImageName } from '@tidegauge/stacks/stack-deployment';
 
 /** How a store is deployed by the stacks of this project. */
@@ -69,7 +70,10 @@ export const STACKS: Readonly<Record<string, StackEntry>> = {
     adminSecret: 'tidegauge_cassandra_password',
     env: {
       // Three boards agree on a new member faster than fifteen.
-      CASSANDRA_JVM_OPTIONS: '-Dcassandra.ring_delay_ms=5000 -Dcassandra.skip_wait_for_gossip_to_settle=0',
+      CASSANDRA_JVM_OPTIONS: [
+        '-Dcassandra.ring_delay_ms=5000 -Dcassandra.skip_wait_for_gossip_to_settle=0',
+        ...compilerOptions(),
+      ].join(' '),
       CASSANDRA_JOIN_SPREAD: '0',
     },
   },
@@ -100,6 +104,15 @@ const CLUSTERS: Readonly<Record<string, StackEntry>> = {
     copiesVariable: 'HBASE_REPLICATION',
   },
 };
+
+/**
+ * Options of `docker service update` for a stack that only a study uses. It resolves when the new task is healthy. By
+ * default it waits another 30 s.
+ */
+export const UPDATE_SOON: readonly string[] = [
+  ...['--update-monitor', '1s', '--update-delay', '0s'],
+  ...['--no-resolve-image', '--quiet', '--detach=false'],
+];
 
 /** The stack that deploys a store on so many boards. null: there is none. */
 export function stackFor(store: string, nodes: number): StackEntry | null {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram, waitUntil } from '@tidegauge/process';
 import type { Closers } from '../../targets/closers.ts';
+import { UPDATE_SOON } from './stacks.ts';
 import { docker, listed, ROOT, script } from './swarm-docker.ts';
 import type { SwarmBoard } from './swarm-state.ts';
 
@@ -186,8 +187,7 @@ export class ApiStore {
     await docker(['secret', 'create', secret, '-'], { input: url });
     const added = ['--secret-add', `source=${secret},target=study_store,uid=1000,gid=1000,mode=0400`];
     const variables = ['--env-rm', 'STORE', '--env-add', 'STORE_FILE=/run/secrets/study_store'];
-    const fast = ['--update-monitor', '1s', '--update-delay', '0s', '--no-resolve-image', '--quiet'];
-    const update = ['service', 'update', '--detach=false', ...fast, ...former, ...added, ...variables];
+    const update = ['service', 'update', ...UPDATE_SOON, ...former, ...added, ...variables];
     await docker([...update, `${STACK}_api`], { timeoutMs: UPDATE_MS });
     this.#url = url;
   }
