@@ -56,6 +56,8 @@ class Truth:
     invalid: Mapping[tuple[str, int, str, int], str] = field(default_factory=dict)
     """Failed rule by series, trial, driver and attempt."""
     energy: bool = True
+    figures: list[str] = field(default_factory=list)
+    """Kinds that a report draws. Without any it draws all, which takes most of its time."""
     published: list[Json] = field(default_factory=list)
     claims: list[Json] = field(default_factory=list)
     margin: float = 0.05
@@ -278,7 +280,7 @@ def plan_of(truth: Truth) -> Json:
             'alpha': 0.05,
             'margin': truth.margin,
         },
-        'figures': [],
+        'figures': truth.figures,
         'published': truth.published,
         'claims': truth.claims,
     }

@@ -38,7 +38,7 @@ def test_a_report_shows_all_sound_numbers_and_no_other(file: Path, tmp_path: Pat
         row['value'] = str(next(marks))
         row['note'] = f'damaged {row["value"]}'
     truth = Truth(
-        trials=3, operations=20, metrics=['read.mean'], energy=False,
+        trials=3, operations=20, metrics=['read.mean'], energy=False, figures=['curves'],
         published=[{'file': f'published/{file.name}', 'source': f'the publication of {file.stem}'}],
     )  # fmt: skip
     results = write_results(tmp_path / 'results', truth)

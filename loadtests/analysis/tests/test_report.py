@@ -199,6 +199,7 @@ def test_what_the_method_contributes_is_apart_from_the_application(tmp_path: Pat
         trials=6,
         metrics=['all.mean', 'scan.mean'],
         per=['driver'],
+        figures=['drivers'],
     )
     results = write_results(tmp_path / 'results', truth)
     document = analysis_of(results)

@@ -21,7 +21,7 @@ SLOWER = {'postgres': 2.0, 'sqlite': 1.5}
 
 def truth(**changes: object) -> Truth:
     small: dict[str, object] = {
-        'metrics': ['read.mean', 'throughput'], 'trials': 9, 'per': [],
+        'metrics': ['read.mean', 'throughput'], 'trials': 9, 'per': [], 'figures': ['bars'],
         'published': [{'file': 'published.csv', 'source': 'a publication'}],
     }  # fmt: skip
     return Truth(**{**small, **changes})  # type: ignore[arg-type]
