@@ -7,7 +7,9 @@ import { CRASH_BATCH, crashBatch, freshDevice, stored, writeFirmly } from './dat
 import { type StoreTarget, useStore } from './target.ts';
 
 const WRITER = fileURLToPath(new URL('crash-writer.ts', import.meta.url));
-const SERVER_BATCHES = 250;
+const SERVER_BATCHES = 100;
+/** The batch before which the server is killed. */
+const KILLED_AT = 40;
 
 export function crash(target: StoreTarget): void {
   describe('crash', () => {
@@ -30,13 +32,13 @@ export function crash(target: StoreTarget): void {
     const { restart } = target;
     if (restart === undefined) return;
 
-    test('loses and repeats nothing when the server is killed during 50,000 readings', {
+    test('loses and repeats nothing when the server is killed during 20,000 readings', {
       timeout: 300_000,
     }, async () => {
       const device = freshDevice('restarted');
       let restarting: Promise<void> | null = null;
       for (let number = 0; number < SERVER_BATCHES; number += 1) {
-        if (number === 80) restarting = restart(subject.place);
+        if (number === KILLED_AT) restarting = restart(subject.place);
         await writeFirmly(subject.store, crashBatch(device, number));
       }
       await restarting;
