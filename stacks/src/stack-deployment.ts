@@ -39,6 +39,7 @@ export class StackDeployment {
   readonly boards: readonly Board[];
   protected readonly env: Readonly<Record<string, string>>;
   readonly #store: string;
+  #authority: string | null = null;
   readonly #options: StackOptions;
 
   protected constructor(
@@ -91,17 +92,21 @@ export class StackDeployment {
   }
 
   async settled(): Promise<void> {
-    await until(
-      'all tasks of all services',
-      async () => {
-        const services = await this.manager.docker(['service', 'ls', '--format', '{{.Replicas}}']);
-        const waiting = services.split('\n').filter((replicas) => !/^(\d+)\/\1( |$)/.test(replicas));
-        if (waiting.length > 0) throw new Error(await this.tasks());
-        return services !== '';
-      },
-      this.#options.signal,
-      this.#options.waitMs,
-    );
+    await this.#until('all tasks of all services', async () => {
+      const services = await this.manager.docker(['service', 'ls', '--format', '{{.Replicas}}']);
+      return services.split('\n').every((replicas) => /^(\d+)\/\1( |$)/.test(replicas));
+    });
+  }
+
+  /** Waits, and names the tasks when it takes too long. */
+  async #until<T>(what: string, look: () => Promise<T | false | undefined>): Promise<T> {
+    const { signal, waitMs } = this.#options;
+    try {
+      return await until(what, look, signal, waitMs);
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new Error(`${(error as Error).message}\n${await this.tasks()}`, { cause: error });
+    }
   }
 
   /** The tasks, and why some do not run, for error messages. */
@@ -122,19 +127,13 @@ export class StackDeployment {
   healthy(service: string, board: Board): Promise<string> {
     const filter = ['--filter', `name=${STACK}_${service}.`, '--filter', 'status=running'];
     const format = ['--no-trunc', '--format', '{{.ID}} {{.Status}}'];
-    return until(
-      `a healthy container of ${service} on ${board.name}`,
-      async () => {
-        const listed = await board.docker(['ps', ...filter, ...format]);
-        const ready = listed
-          .split('\n')
-          .find((line) => line !== '' && !/\((unhealthy|health: starting)\)/.test(line));
-        if (ready === undefined) throw new Error(await this.tasks());
-        return ready.split(' ')[0]!;
-      },
-      this.#options.signal,
-      this.#options.waitMs,
-    );
+    return this.#until(`a healthy container of ${service} on ${board.name}`, async () => {
+      const listed = await board.docker(['ps', ...filter, ...format]);
+      const ready = listed
+        .split('\n')
+        .find((line) => line !== '' && !/\((unhealthy|health: starting)\)/.test(line));
+      return ready?.split(' ')[0];
+    });
   }
 
   /** Adds the roles of a board, as `stacks/bin/board` does on a board that joins. */
@@ -142,9 +141,10 @@ export class StackDeployment {
     await addRoles(this.manager, board, roles);
   }
 
-  /** The authority's certificate, PEM. */
-  authority(): Promise<string> {
-    return this.manager.run(['stacks/bin/secrets', '--ca']);
+  /** The authority's certificate, PEM. A renewal does not change it. */
+  async authority(): Promise<string> {
+    this.#authority ??= await this.manager.run(['stacks/bin/secrets', '--ca']);
+    return this.#authority;
   }
 
   async remove(): Promise<void> {

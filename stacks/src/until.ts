@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const WAIT_MS = 240_000;
-const POLL_MS = 250;
+// Each look starts a docker client, which takes 0.1 s of processor time.
+const POLL_MS = 500;
 
 /**
  * Calls `look` until it resolves to a truthy value, and resolves to that. Calls that reject are repeated.

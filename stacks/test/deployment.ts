@@ -1,16 +1,25 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Board } from '@tidegauge/lab/docker/boards';
 import type { LedgerDocument, ReadingDocument } from '@tidegauge/readings';
-import { type Place, prepare, StackDeployment } from '../src/stack-deployment.ts';
+import { type Place, prepare, StackDeployment, type StackOptions } from '../src/stack-deployment.ts';
 import { askApi } from './api.ts';
+import { quickStack } from './quick-stack.ts';
 
 /** A deployed stack, with its sensors and its API. */
 export class Deployment extends StackDeployment {
   #token: string | null = null;
 
-  /** Loads images, creates directories, labels and secrets, and deploys. The first board is a manager. */
-  static async start(store: string, places: readonly Place[], more: Readonly<Record<string, string>> = {}) {
-    const env = await prepare(store, places, { env: more });
-    const deployment = new Deployment(places, store, {}, env);
+  /**
+   * Loads images, creates directories, labels and secrets, deploys with the times of `quickStack`, and waits until all
+   * tasks are healthy. The first board is a manager.
+   */
+  static async start(store: string, places: readonly Place[], options: StackOptions = {}) {
+    const env = await prepare(store, places, options);
+    const quick = join(places[0]!.board.disk, 'quick.yml');
+    writeFileSync(quick, quickStack(store));
+    const withQuick = { ...options, options: ['-c', quick, ...(options.options ?? [])] };
+    const deployment = new Deployment(places, store, withQuick, env);
     await deployment.deploy();
     return deployment;
   }
