@@ -24,6 +24,7 @@ const STUDY = {
   fixed: { records: 200, operations: 300 },
   repeat: { deployments: 1, trials: 2, warmup: 0 },
   valid: { foreignCpu: null, clockStep: null, swap: null, throttled: null },
+  figures: ['bars'],
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-study-swarm-'));
