@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -57,9 +57,14 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-tests-'));
   const recordsFile = join(directory, 'records');
   const findingsFile = join(directory, 'findings');
+  const temporary = join(directory, 'tmp');
   const mark = directory;
   const problems: string[] = [];
   try {
+    await mkdir(temporary);
+    // Servers of the tests run as other users.
+    await chmod(directory, 0o711);
+    await chmod(temporary, 0o1777);
     const [program, args] = commandFor(job, recordsFile, options.names);
     let output = '';
     let part = '';
@@ -70,6 +75,8 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
       env: {
         ...NODE_ENVIRONMENT,
         [MARK]: mark,
+        // Removed after the job, with all that its tests and their programs leave there.
+        TMPDIR: temporary,
         TEST_RECORDS: recordsFile,
         [FINDINGS]: findingsFile,
         PYTHONPATH: HERE,
@@ -106,7 +113,9 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
     return { records, problems, output, ms: performance.now() - began };
   } finally {
     active.delete(mark);
-    await rm(directory, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 }).catch((error: Error) => {
+      problems.push(`${job.name}: ${error.message}`);
+    });
   }
 }
 

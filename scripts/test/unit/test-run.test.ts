@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
@@ -95,6 +95,21 @@ test('a process that a job leaves is ended, and fails the job', async () => {
     }
     assert.ok(Date.now() < deadline, `process ${pid} still runs`);
   }
+});
+
+test('what a job leaves in the temporary directory is removed', async () => {
+  const path = file(
+    'temporary.test.mjs',
+    `import { spawnSync } from 'node:child_process';
+     import { mkdtempSync } from 'node:fs';
+     import { tmpdir } from 'node:os';
+     import { test } from 'node:test';
+     test('leaves two directories: ' + mkdtempSync(tmpdir() + '/left-') + ' ' + spawnSync('mktemp', ['-d']).stdout, () => {});`,
+  );
+  const { records } = await run(path);
+  const left = records[0]!.name.match(/\/\S+/g)!;
+  assert.equal(left.length, 2);
+  for (const directory of left) assert.equal(existsSync(directory), false, directory);
 });
 
 test('a secret in the output or the arguments of a process fails the job', async () => {
