@@ -9,6 +9,8 @@ export interface BrokerLimits {
   readonly persistence: boolean;
 }
 
+/** The plugins of mosquitto 2.1 that keep queues. With them, `persistence true` stops the broker's start. */
+const PERSIST_PLUGIN = /^\s*(?:global_)?plugin(?:_load)?\s.*mosquitto_persist/m;
 const DEFAULTS = { inflight: 20, queuedMessages: 1000, queuedBytes: 0 };
 
 /**
@@ -28,7 +30,7 @@ export function parseMosquittoConf(text: string, extra: Readonly<Record<string, 
     inflight: number('max_inflight_messages', DEFAULTS.inflight),
     queuedMessages: number('max_queued_messages', DEFAULTS.queuedMessages),
     queuedBytes: number('max_queued_bytes', DEFAULTS.queuedBytes),
-    persistence: lines.get('persistence') === 'true',
+    persistence: lines.get('persistence') === 'true' || PERSIST_PLUGIN.test(text),
   };
 }
 

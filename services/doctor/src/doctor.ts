@@ -37,6 +37,8 @@ import { checkVersions } from './versions.ts';
 
 type Settings = Config<typeof settings>;
 
+/** Where the stack files put data. */
+const DATA = '/var/lib/tidegauge';
 const HERE = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Runs all checks that the settings enable. Each check is bounded in time and changes nothing. */
@@ -51,7 +53,7 @@ export async function examine(config: Settings): Promise<Report> {
     lookAt(config.dockerHost === 'none' ? null : config.dockerHost, (host) =>
       readEngine(new DockerApi(host)),
     ),
-    measureDisk(files, config.root, config.data, config.diskTime),
+    measureDisk(files, config.root, config.data ?? process.env.TIDEGAUGE_DATA ?? DATA, config.diskTime),
     lookAt(config.ingest, readIngest),
     lookAt(config.broker, (url) =>
       readBroker({ url, user: config.brokerUser, password: config.brokerPassword, ca: config.brokerCa }),
@@ -236,10 +238,10 @@ function loadLimits(
   const service = stack?.services.find(({ name }) => name === 'mosquitto');
   try {
     const text = readFileSync(path, 'utf8');
-    return {
-      limits: parseMosquittoConf(text, mosquittoConf === null ? (service?.environment ?? {}) : {}),
-      findings: [],
-    };
+    if (mosquittoConf !== null) return { limits: parseMosquittoConf(text, {}), findings: [] };
+    // The service's start.sh adds persistence, by what its mosquitto has.
+    const limits = { ...parseMosquittoConf(text, service?.environment ?? {}), persistence: true };
+    return { limits, findings: [] };
   } catch (failure) {
     const message = `${path} cannot be read: ${(failure as Error).message}`;
     return { limits: null, findings: [error('broker.conf', message, 'set --mosquitto-conf FILE')] };

@@ -34,8 +34,7 @@ export const settings = defineConfig({
   messageBytes: { kind: integer(1, 268_435_456), default: '100', help: 'Payload size of a message, bytes.' },
   data: {
     kind: text('a directory'),
-    default: '/var/lib/tidegauge',
-    help: 'The data directory of databases on this board. The doctor measures its disk and leaves no file behind.',
+    help: 'The data directory of databases on this board. Default: TIDEGAUGE_DATA, or /var/lib/tidegauge. The doctor measures its disk and leaves no file behind.',
   },
   cardTbw: {
     kind: integer(1, 1_000_000),

@@ -39,6 +39,13 @@ test('a missing directory and a directory in memory are reported', async () => {
   assert.match(only(findings, 'disk.filesystem', 'error').message, /tmpfs is in memory/);
 });
 
+test('the files of the stacks and TIDEGAUGE_DATA cause no finding about queues and /var/lib', async () => {
+  const { findings } = await examineHere(['--store', 'postgres'], { TIDEGAUGE_DATA: temporary.path });
+  only(findings, 'broker.persistence', 'ok');
+  assert.match(findings.find(({ check }) => check === 'disk.directory')!.message, new RegExp(temporary.path));
+  assert.doesNotMatch(JSON.stringify(findings), /\/var\/lib\/tidegauge/);
+});
+
 test('this machine is described correctly', async () => {
   const { findings, host } = await examineHere(['--data', temporary.path]);
   assert.ok(host.length > 0);

@@ -40,6 +40,16 @@ test("a mosquitto.conf is read with mosquitto's defaults and the settings that i
   );
 });
 
+test('queues that a plugin of mosquitto 2.1 keeps are on disk', () => {
+  for (const line of [
+    'global_plugin /usr/lib/mosquitto_persist_sqlite.so',
+    'plugin /opt/mosquitto_persist_lmdb.so',
+  ]) {
+    assert.equal(parseMosquittoConf(`persistence false\n${line}\n`, {}).persistence, true, line);
+  }
+  assert.equal(parseMosquittoConf('plugin /usr/lib/mosquitto_dynamic_security.so\n', {}).persistence, false);
+});
+
 test("the ceiling is the window divided by batch and commit time: mosquitto's default of 20 does not allow 1,000 messages/s", () => {
   const findings = checkLimits({ ...LIMITS, inflight: 20 }, { ...FLOW, rate: 1001 });
   const finding = only(findings, 'broker.ceiling', 'error');
