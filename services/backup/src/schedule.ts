@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The longest wait after a failure. */
-const RETRY_MS = 15 * 60_000;
+/** The shortest and the longest wait after a failure. */
+const RETRY_MS = { least: 10_000, most: 15 * 60_000 };
+/** The wait, as a multiple of the failed attempt: a store that refuses connections costs nothing, half a backup does. */
+const RETRY_FACTOR = 3;
 /** The longest wait at once: a timer takes at most 24 days, and the clock of a board can be set. */
 const NAP_MS = 60_000;
 
@@ -23,13 +25,22 @@ export interface ScheduleOptions {
   fail(error: unknown): void;
 }
 
-/** Runs when the last backup is old enough, until the signal. After a failure, a quarter of an hour later at most. */
+/** The wait after an attempt that failed after `attemptMs`, milliseconds. */
+export function pauseAfter(attemptMs: number): number {
+  return Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, RETRY_FACTOR * attemptMs));
+}
+
+/**
+ * Runs when the last backup is old enough, until the signal. After a failure it runs again: soon after a short attempt,
+ * such as one without the store, and after a quarter of an hour at most.
+ */
 export async function schedule(
   state: ScheduleState,
   { everyMs, signal, last, run, fail }: ScheduleOptions,
 ): Promise<void> {
   let retry = 0;
   while (!signal.aborted) {
+    const began = performance.now();
     try {
       state.last = await last();
       const due = Math.max(retry, state.last === null ? 0 : state.last + everyMs);
@@ -44,7 +55,7 @@ export async function schedule(
       state.failures += 1;
       state.isFailing = true;
       fail(error);
-      retry = Date.now() + Math.min(everyMs, RETRY_MS);
+      retry = Date.now() + Math.min(everyMs, pauseAfter(performance.now() - began));
     }
   }
 }
