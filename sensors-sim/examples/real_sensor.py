@@ -1,6 +1,7 @@
 """A real sensor. It sends boot and seq, and keeps a reading until the broker acknowledges it.
 
 BROKER=192.168.1.10 DEVICE=site-1/roof/probe-1 python3 real_sensor.py
+With TLS, also: CA_FILE=ca.pem MQTT_USER=site-1 MQTT_PASSWORD=...
 """
 
 import json
@@ -23,7 +24,8 @@ device = env('DEVICE') or re.sub('[^A-Za-z0-9_-]', '-', socket.gethostname())
 thermometer = Path(env('THERMOMETER', '/sys/class/thermal/thermal_zone0/temp'))
 if not thermometer.exists():
     sys.exit(f'{thermometer} does not exist: set THERMOMETER to a file with thousandths of a degree')
-host, port = env('BROKER', '127.0.0.1'), int(env('PORT', '1883'))
+ca = env('CA_FILE')
+host, port = env('BROKER', '127.0.0.1'), int(env('PORT', '8883' if ca else '1883'))
 
 
 def log(event: object) -> None:
@@ -36,6 +38,8 @@ boot = uuid.uuid4().hex[:8]  # new at every start, to distinguish a restart from
 client = Client(CallbackAPIVersion.VERSION2, f'sensor-{uuid.uuid4().hex[:12]}')
 if user := env('MQTT_USER'):
     client.username_pw_set(user, env('MQTT_PASSWORD', ''))
+if ca:
+    client.tls_set(ca)
 client.on_connect = lambda *seen: log(f'refused: {seen[3]}' if seen[3].is_failure else 'connected')
 client.on_connect_fail = lambda *_: log(f'no connection: {sys.exc_info()[1]}')
 client.on_disconnect = lambda *seen: log(f'connection ended: {seen[3]}')
