@@ -24,6 +24,8 @@ const OUTPUT_CHARACTERS = 20_000;
 const NO_TESTS = 5;
 /** What the lab prints before it installs or builds something. */
 const NOTICE = /^(Installing|Downloading|Building|Unpacking) .*\.\.\.$/;
+/** A process that has just been killed can still be writing. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 5 };
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 
 export interface JobResult {
@@ -38,10 +40,16 @@ export interface JobResult {
 /** Processes of the jobs that run now, by mark. */
 const active = new Map<string, RunningProcess>();
 
-/** Ends all jobs, with every process that they have started. */
+/** Ends all jobs, with every process that they have started, and removes their files. */
 export async function endJobs(): Promise<void> {
-  for (const running of active.values()) void running.stop();
-  await Promise.all([...active.keys()].map((mark) => endLeftOver(mark)));
+  const jobs = [...active];
+  for (const [, running] of jobs) void running.stop();
+  await Promise.all(
+    jobs.map(async ([mark]) => {
+      await endLeftOver(mark);
+      await rm(mark, REMOVAL).catch(() => {});
+    }),
+  );
 }
 
 export interface JobOptions {
@@ -113,7 +121,7 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
     return { records, problems, output, ms: performance.now() - began };
   } finally {
     active.delete(mark);
-    await rm(directory, { recursive: true, force: true, maxRetries: 5 }).catch((error: Error) => {
+    await rm(directory, REMOVAL).catch((error: Error) => {
       problems.push(`${job.name}: ${error.message}`);
     });
   }
