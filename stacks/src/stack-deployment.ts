@@ -169,6 +169,6 @@ export async function prepare(
 
 async function addRoles(manager: Board, board: Board, roles: readonly string[]): Promise<void> {
   const said = await board.run(['stacks/bin/board', ...roles], { env: DATA });
-  const update = /^On a manager: docker (.*)$/m.exec(said)![1]!;
+  const update = /^(?:On a manager|Done): docker (.*)$/m.exec(said)![1]!;
   await manager.docker(update.split(' '));
 }

@@ -76,7 +76,7 @@ test('Prometheus scrapes every service of a stack with monitoring, and the board
   const images = await buildImages(board!, ['mosquitto', 'tidegauge', 'monitoring']);
   const watcher = images.PROMETHEUS_IMAGE!;
   const label = await script('board', ['broker', 'sqlite', 'monitoring']);
-  await board!.docker(/^On a manager: docker (.*)$/m.exec(label)![1]!.split(' '));
+  await board!.docker(/^(?:On a manager|Done): docker (.*)$/m.exec(label)![1]!.split(' '));
   await script('secrets', ['sqlite', '--host', board!.address]);
   await script('secrets', ['monitoring'], { GRAFANA_PASSWORD: 'known to nobody' });
   await script('deploy', ['sqlite', 'monitoring', '--', '--resolve-image', 'never'], {

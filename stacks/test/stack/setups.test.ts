@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -79,8 +79,8 @@ test('the commands that deploy prints fix its findings', { skip }, async () => {
   const { output } = script('board', ['broker', 'postgres']);
   assert.equal(statSync(join(data, 'postgres')).uid, 999);
   assert.equal(statSync(join(data, 'mosquitto')).mode & 0o777, 0o700);
-  const [, label] = /^On a manager: docker (.*)$/m.exec(output) ?? [];
-  await board!.docker(label!.split(' '));
+  const labels = '--label-add tidegauge.broker=true --label-add tidegauge.postgres=true';
+  assert.match(output, new RegExp(`^Done: docker node update ${labels} \\S+$`, 'm'));
   assert.deepEqual(script('secrets', ['postgres', '--host', board!.address]).findings, []);
   const { TIDEGAUGE_VERSION: version } = readVariables('stacks/versions.env');
   for (const service of ['ingest', 'api', 'broker-metrics']) {
@@ -138,4 +138,42 @@ test('a sensor’s password is shown once and kept as a hash; a sensor can be li
   assert.equal(sensor('remove', 'site.3').status, 0);
   assert.equal(sensor('list').output, 'site-3\n');
   assert.match(sensor('remove', 'site.3').findings.join(), /there is no user site\.3/);
+});
+
+test('without a registry, images names the command that needs none', { skip }, async () => {
+  await assert.rejects(
+    board!.run(['stacks/bin/images', '--build'], { env: { NODE_IMAGE: 'registry.invalid/node:1' } }),
+    /could not be built: see above\. Where no registry can be reached, npm run images builds all images/,
+  );
+});
+
+test('a version whose images exist nowhere is not deployed, and a board without an image is named', {
+  skip,
+}, async () => {
+  const nowhere = script('deploy', ['postgres'], { TIDEGAUGE_VERSION: '9.9.9' });
+  assert.equal(nowhere.status, 1);
+  assert.match(nowhere.findings.join('\n'), /no image tidegauge-ingest:9\.9\.9[\s\S]*nothing was deployed/);
+  // The images of PostgreSQL and the broker are not on the board.
+  const images = { POSTGRES_IMAGE: 'no-such-postgres:1', MOSQUITTO_IMAGE: 'no-such-mosquitto:1' };
+  // Not with spawnSync: the engine logs each rejected task, and would wait until this process reads it.
+  await assert.rejects(
+    board!.run(['stacks/bin/deploy', 'postgres', '--', '--resolve-image', 'never'], {
+      env: { ...images, TIDEGAUGE_DATA: data },
+    }),
+    /deploy: board-1 cannot run tidegauge_\w+: No such image: no-such-\w+:1[\s\S]*: run stacks\/bin\/images postgres /,
+  );
+  await board!.docker(['stack', 'rm', 'tidegauge']);
+});
+
+test('the commands of the guide remove the labels of a board and the images', { skip }, async () => {
+  const section = readFileSync(join(ROOT, 'docs/deploy.md'), 'utf8').split('## 12. Remove')[1]!;
+  const commands = ['docker node update', 'docker image ls'].map(
+    (start) => section.split('\n').find((line) => line.startsWith(`    ${start}`))!,
+  );
+  const env = { ...process.env, ...board!.env };
+  for (const command of commands) {
+    execFileSync('sh', ['-euc', command.replaceAll('BOARD', 'board-1')], { encoding: 'utf8', env });
+  }
+  assert.equal(await board!.docker(['node', 'inspect', '--format', '{{len .Spec.Labels}}', 'self']), '0');
+  assert.doesNotMatch(await board!.docker(['image', 'ls']), /tidegauge-/);
 });
