@@ -2,6 +2,7 @@ import { describe } from 'node:test';
 import { concurrency } from './concurrency.ts';
 import { crash } from './crash.ts';
 import { devices } from './devices.ts';
+import { identity } from './identity.ts';
 import { leases } from './leases.ts';
 import { lifecycle } from './lifecycle.ts';
 import { readingsAggregate } from './readings-aggregate.ts';
@@ -27,6 +28,7 @@ export type { StorePlace, StoreTarget } from './target.ts';
 const SUBJECTS = [
   lifecycle,
   leases,
+  identity,
   readingsWrite,
   readingsRange,
   readingsLatest,

@@ -312,6 +312,10 @@ export function checkLease(name: string, holder: string, ms: number): void {
   demand(isTime, `a lease is ${LEASE_MS.min} to ${LEASE_MS.max} ms long`);
 }
 
+export function checkIdentity(identity: string): void {
+  demand(identity !== '' && textProblem(identity, MAX_WORD_LENGTH) === null, 'an identity is a short text');
+}
+
 const TABLE = /^[A-Za-z][A-Za-z0-9_]{0,47}$/;
 // Tables of Tidegauge and of the databases. `records` shares a database with them and must not use them.
 const RESERVED = /^(?:readings|devices|series|boots|(?:tidegauge|sqlite|pg|citus|system)_.*)$/i;

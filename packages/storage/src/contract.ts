@@ -35,6 +35,16 @@ export interface Store {
    * to repeat. Called before the work and about every minute of it.
    */
   lease(name: string, holder: string, ms: number): Promise<boolean>;
+  /**
+   * The identity of the data, a short text that its backups and copies have too. Null: it has none yet, or the engine keeps
+   * none. Ingest compares it to find out that a server was replaced: before it writes, and after a failure.
+   */
+  identity(): Promise<string | null>;
+  /**
+   * Gives the data an identity, unless it has one. Of several processes that do it at the same time, one succeeds. Resolves
+   * to the identity that the data has.
+   */
+  identify(identity: string): Promise<string | null>;
   /** The space that the store takes on a disk of this machine. Null for a database server, which can be elsewhere. */
   space(): Promise<StoreSpace | null>;
   /** Waits for running calls, then closes all connections and files. It can be called twice. */

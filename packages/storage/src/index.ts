@@ -9,4 +9,4 @@ export { createStore, type OpenOptions, openStore, optionsOf, STORE_SCHEMES } fr
 export { ROLLUP_PERIODS } from './rollups/periods.ts';
 export { MissingTable } from './tables.ts';
 export { parseUrl, type StoreHost, type StoreUrl } from './url.ts';
-export { type Observe, STORE_OPERATIONS, type StoreOperation } from './wrapper.ts';
+export { type Observe, STORE_OPERATIONS, type StoreGuard, type StoreOperation } from './wrapper.ts';

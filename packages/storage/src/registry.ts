@@ -4,7 +4,7 @@ import type { Store } from './contract.ts';
 import { StoreError } from './errors.ts';
 import type { OptionSchema } from './options.ts';
 import { parseUrl } from './url.ts';
-import { type Observe, wrapStore } from './wrapper.ts';
+import { type Observe, type StoreGuard, wrapStore } from './wrapper.ts';
 
 // The only list of all engines. Imports are lazy, so a process loads only the driver of its store.
 const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
@@ -31,6 +31,7 @@ export interface OpenOptions {
   readonly logger?: BackendLogger;
   /** Called once per finished call, for metrics. */
   readonly observe?: Observe;
+  readonly guard?: StoreGuard;
   /** The time in microseconds, for tests. Default: the clock of the computer. */
   readonly clock?: () => number;
 }
@@ -54,8 +55,14 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
   const logger = options.logger ?? silentLogger;
   const backend = (await load()).create(parsed, { logger });
   const redact = redactor(secretsIn(url));
-  const { clock, observe = () => {} } = options;
-  return wrapStore(backend, { logger, observe, redact, ...(clock === undefined ? {} : { clock }) });
+  const { observe = () => {}, clock, guard } = options;
+  return wrapStore(backend, {
+    logger,
+    observe,
+    redact,
+    ...(clock === undefined ? {} : { clock }),
+    ...(guard === undefined ? {} : { guard }),
+  });
 }
 
 /**

@@ -60,7 +60,7 @@ export interface NumbersQuery extends SeriesName {
 }
 
 /** A store without the checks of the wrapper. */
-export interface Backend extends Omit<Store, 'readings' | 'rollups'> {
+export interface Backend extends Omit<Store, 'readings' | 'rollups' | 'identity' | 'identify'> {
   readonly readings: BackendReadings;
   readonly records: BackendRecords;
   /** Present with `Capabilities.rollups`. */

@@ -33,6 +33,8 @@ export const STORE_OPERATIONS = [
   'migrate',
   'health',
   'lease',
+  'identity',
+  'identify',
   'space',
   'readings.write',
   'readings.range',
@@ -77,9 +79,18 @@ export type StoreOperation = (typeof STORE_OPERATIONS)[number];
  */
 export type Observe = (operation: StoreOperation, seconds: number, error: StoreErrorCode | null) => void;
 
+/** Decides for a process which calls its store receives, except those that open, migrate and identify it. */
+export interface StoreGuard {
+  /** Null: the call begins. Otherwise the call begins when the promise resolves, and fails when it rejects. */
+  admit(): Promise<void> | null;
+  /** Called for each call that failed. Returns the error that the caller receives. */
+  failed(error: StoreError): StoreError;
+}
+
 export interface WrapOptions {
   readonly logger: BackendLogger;
   readonly observe: Observe;
+  readonly guard?: StoreGuard;
   /** Removes the secrets of the URL from a message of a driver. Default: the message stays as it is. */
   readonly redact?: (text: string) => string;
   /** The time in microseconds. Default: the clock of the computer. */
@@ -139,7 +150,23 @@ class WrappedStore implements Store {
   }
 
   migrate(): Promise<void> {
-    return this.#gate.pass('migrate', () => this.#inner.migrate());
+    return this.#gate.unguarded('migrate', () => this.#inner.migrate());
+  }
+
+  identity(): Promise<string | null> {
+    return this.#gate.unguarded('identity', () => this.#readIdentity());
+  }
+
+  async identify(identity: string): Promise<string | null> {
+    check.checkIdentity(identity);
+    return this.#gate.unguarded('identify', async () => {
+      await this.#inner.rollups?.ensureState(IDENTITY_STATE, identity);
+      return this.#readIdentity();
+    });
+  }
+
+  async #readIdentity(): Promise<string | null> {
+    return (await this.#inner.rollups?.getState(IDENTITY_STATE)) ?? null;
   }
 
   health(): Promise<void> {
@@ -167,6 +194,8 @@ class WrappedStore implements Store {
   }
 }
 
+/** The name of the state with the identity of the data. */
+const IDENTITY_STATE = 'identity';
 const LOG_EVERY_MS = 5000;
 
 /** Counts and times calls. Rejects them with CLOSED unless the store is open. */
@@ -189,6 +218,8 @@ class Gate {
     const started = performance.now();
     let code: StoreErrorCode | null = null;
     try {
+      const waits = this.#options.guard?.admit() ?? null;
+      if (waits !== null) await waits;
       this.demandOpen();
       this.#underWay += 1;
       try {
@@ -197,12 +228,20 @@ class Gate {
         this.#leave();
       }
     } catch (error) {
-      const known = this.#known(operation, error);
+      const known = this.#guarded(this.#known(operation, error));
       code = known.code;
       throw known;
     } finally {
       this.#options.observe(operation, (performance.now() - started) / 1000, code);
     }
+  }
+
+  /** A call that the guard makes itself. */
+  unguarded<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
+    return this.observed(operation, async () => {
+      this.demandOpen();
+      return await this.counted(call);
+    });
   }
 
   async observed<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
@@ -235,6 +274,8 @@ class Gate {
       }
     };
     try {
+      const waits = this.#options.guard?.admit() ?? null;
+      if (waits !== null) await waits;
       for (;;) {
         this.demandOpen();
         const result = await this.counted(step);
@@ -244,7 +285,7 @@ class Gate {
       }
     } catch (error) {
       done = true;
-      const known = this.#known(operation, error);
+      const known = this.#guarded(this.#known(operation, error));
       code = known.code;
       throw known;
     } finally {
@@ -283,6 +324,10 @@ class Gate {
     if (FROM_THE_DRIVER.has(error.code))
       error.message = this.#options.redact?.(error.message) ?? error.message;
     return error;
+  }
+
+  #guarded(error: StoreError): StoreError {
+    return this.#options.guard?.failed(error) ?? error;
   }
 
   /** Callers retry after an UNEXPECTED error, so only some of these errors are logged. */

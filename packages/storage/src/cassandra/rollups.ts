@@ -193,6 +193,11 @@ export class CassandraRollups implements BackendRollups {
       value,
     ]);
   }
+
+  async ensureState(name: string, value: string): Promise<void> {
+    const query = `insert into ${this.#state} (name, value) values (?, ?) if not exists`;
+    await this.#session.writeIf({ query, params: [name, value] });
+  }
 }
 
 /** Spreads series over the partitions of the queue. It is part of the layout and must never change. */

@@ -178,7 +178,6 @@ export class HbaseRollups implements BackendRollups {
     await this.#session.run(() => this.#table.mutateAll([putOf(stateKey(name), Buffer.from(value))]));
   }
 
-  /** Stores a state unless it exists. */
   async ensureState(name: string, value: string): Promise<void> {
     const column = { family: FAMILY, qualifier: COLUMN };
     const put = { type: 'put', cells: [{ ...column, value }] } as const;

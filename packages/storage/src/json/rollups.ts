@@ -181,7 +181,6 @@ export class JsonRollups implements BackendRollups {
     await this.#translated(() => this.#states.change({ keys: () => [name], apply: () => ({ value }) }));
   }
 
-  /** Stores a state unless it exists. */
   async ensureState(name: string, value: string): Promise<void> {
     await this.#translated(() =>
       this.#states.change({ keys: () => [name], apply: (_key, current) => current ?? { value } }),

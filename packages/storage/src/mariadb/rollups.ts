@@ -108,6 +108,10 @@ export class MariadbRollups implements BackendRollups {
   async setState(name: string, value: string): Promise<void> {
     await this.#db.change('replace into tidegauge_state (name, value) values (?, ?)', [name, value]);
   }
+
+  async ensureState(name: string, value: string): Promise<void> {
+    await this.#db.change('insert ignore into tidegauge_state (name, value) values (?, ?)', [name, value]);
+  }
 }
 
 function toMark({ device, metric, hour, due, erased }: Row): Mark {

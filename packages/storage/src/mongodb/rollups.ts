@@ -149,6 +149,14 @@ export class MongodbRollups implements BackendRollups {
     const set = () => this.#db.states.updateOne({ _id: name }, { $set: { value } }, { upsert: true });
     await this.#db.run(set);
   }
+
+  async ensureState(name: string, value: string): Promise<void> {
+    await this.#db.run(async () => {
+      await this.#db.states.insertOne({ _id: name, value }).catch((error: unknown) => {
+        if (!isDuplicateKey(error)) throw error;
+      });
+    });
+  }
 }
 
 function toMark({ _id, due, erased }: MarkDocument): Mark {

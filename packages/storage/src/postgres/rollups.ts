@@ -116,6 +116,11 @@ export class PostgresRollups implements BackendRollups {
       on conflict (name) do update set value = excluded.value`;
     await this.#db.run('calls', sql, [name, value]);
   }
+
+  async ensureState(name: string, value: string): Promise<void> {
+    const sql = 'insert into tidegauge_state (name, value) values ($1, $2) on conflict (name) do nothing';
+    await this.#db.run('calls', sql, [name, value]);
+  }
 }
 
 function columnsOf(marks: readonly Mark[]): Value[] {

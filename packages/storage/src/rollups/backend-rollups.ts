@@ -64,6 +64,8 @@ export interface BackendRollups {
   /** A short text by name. Null if it was never set. */
   getState(name: string): Promise<string | null>;
   setState(name: string, value: string): Promise<void>;
+  /** Stores a state unless it exists. Of several processes that do it at the same time, the first one succeeds. */
+  ensureState(name: string, value: string): Promise<void>;
 }
 
 export interface MarkCount {

@@ -115,6 +115,14 @@ export class SqliteRollups implements BackendRollups {
         .run(name, value);
     });
   }
+
+  ensureState(name: string, value: string): Promise<void> {
+    return this.#db.transaction(() => {
+      this.#db
+        .statement('insert or ignore into tidegauge_state (name, value) values (?, ?)')
+        .run(name, value);
+    });
+  }
 }
 
 function toMark(row: Record<string, unknown>): Mark {
