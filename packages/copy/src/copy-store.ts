@@ -90,6 +90,7 @@ class StoreCopy {
       await groups.close();
     }
     if (this.#problems.length === 0) {
+      if (!state.merge) await firmly(() => this.#copyIdentity());
       const finished = { ...state, after: null, finished: new Date().toISOString() };
       await firmly(() => writeState(this.#sides.target, place, finished));
     } else {
@@ -105,6 +106,13 @@ class StoreCopy {
       devices: this.#devices,
       problems: this.#problems,
     };
+  }
+
+  /** Ingest of the source can continue with a target that has all of its data. */
+  async #copyIdentity(): Promise<void> {
+    const { source, target } = this.#sides;
+    const identity = await source.identity();
+    if (identity !== null) await target.identify(identity);
   }
 
   async #countDevices(after: string | null): Promise<number> {

@@ -28,9 +28,10 @@ export async function dumpSqlite(url: string, folder: string, watching: Watching
   const store = await openStore(sqliteUrl(path));
   try {
     const contents = await readStore(store, watching);
+    const identity = await store.identity();
     await store.close();
     await syncPath(path);
-    return { ...contents, files: [await describeFile(path)] };
+    return { ...contents, identity, files: [await describeFile(path)] };
   } finally {
     await store.close();
   }

@@ -4,7 +4,7 @@ import { readStore, unitText, type Watching } from './contents.ts';
 import type { Manifest } from './manifest.ts';
 
 /** What a method of backup writes to the manifest. */
-export type Dump = Pick<Manifest, 'readings' | 'units' | 'devices' | 'files'>;
+export type Dump = Pick<Manifest, 'readings' | 'units' | 'devices' | 'files' | 'identity'>;
 
 /**
  * Writes everything of a store as lines of JSON to compressed files: readings as in the files of the JSON store, units,
@@ -22,7 +22,7 @@ export async function dumpStore(store: Store, folder: string, watching: Watching
       device: (device) => devices.add(`${JSON.stringify(device)}\n`),
     });
     const files = [await readings.end(), await units.end(), await devices.end()].flat();
-    return { ...contents, files };
+    return { ...contents, files, identity: await store.identity() };
   } catch (error) {
     for (const each of [readings, units, devices]) await each.abandon();
     throw error;

@@ -14,6 +14,8 @@ export const SQLITE_FILE = 'tidegauge.db';
 const MAX_MANIFEST = 2 ** 20;
 const FILE_NAME = /^[a-z]+(-\d+\.ndjson\.gz|\.db)$/;
 
+const IDENTITY = /^[\w-]{1,64}$/;
+
 /** `portable`: lines of JSON for any store. `sqlite`: a database file with everything of the store. */
 export type BackupMethod = 'portable' | 'sqlite';
 
@@ -32,6 +34,8 @@ export interface Manifest {
   readonly node: string;
   /** The store, without secrets. */
   readonly store: string;
+  /** The identity of the store's data. Null or missing: it had none. */
+  readonly identity?: string | null;
   readonly started: string;
   readonly finished: string;
   readonly readings: Part;
@@ -80,6 +84,7 @@ function isWhole(
   // A file of SQLite holds everything.
   if (method !== 'portable' && !(method === 'sqlite' && files.some(({ name }) => name === SQLITE_FILE)))
     return false;
+  if (manifest.identity != null && !IDENTITY.test(String(manifest.identity))) return false;
   return [manifest.readings, manifest.units, manifest.devices].every(
     (part) => isTable(part) && Number.isSafeInteger(part.count) && typeof part.digest === 'string',
   );

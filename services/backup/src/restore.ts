@@ -77,10 +77,13 @@ async function fillStore(
   try {
     const state = await stateOf(store, stateName(manifest), url);
     const problem =
-      manifest.method === 'sqlite'
+      (manifest.method === 'sqlite'
         ? await copySqliteFile(join(folder, SQLITE_FILE), store, state, watching)
-        : await restoreLines(folder, manifest, store, watching);
-    return problem ?? contentsProblem(await readStore(store, watching), manifest);
+        : await restoreLines(folder, manifest, store, watching)) ??
+      contentsProblem(await readStore(store, watching), manifest);
+    // Last, because ingest writes to the store from then on.
+    if (problem === null && manifest.identity != null) await store.identify(manifest.identity);
+    return problem;
   } finally {
     await store.close();
   }

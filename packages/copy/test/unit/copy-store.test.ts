@@ -151,3 +151,15 @@ test('reports readings that the target refuses, and copies the others', async ()
   await source.close();
   await target.close();
 });
+
+test('gives an empty target the identity of the source, and none to a target that keeps its data', async () => {
+  for (const merge of [false, true]) {
+    const source = await openStore('sqlite::memory:');
+    const target = await openStore('sqlite::memory:');
+    await source.identify('of-the-source');
+    await copy(source, target, merge);
+    assert.equal(await target.identity(), merge ? null : 'of-the-source');
+    await source.close();
+    await target.close();
+  }
+});

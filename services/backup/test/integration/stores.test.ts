@@ -24,9 +24,15 @@ for (const [name, entry] of Object.entries(STORE_SERVERS)) {
     const suffix = name === 'hbase' ? '?presplit=3' : '';
     const [first, second] = [await server.create('first'), await server.create('second')];
     await fillStore(openStore(first + suffix), READINGS);
+    const source = await openStore(first + suffix);
+    await source.identify(`data-of-${name}`);
+    await source.close();
     const made = await result(BACKUP, '--store', first, '--to', folder.path);
     assert.deepEqual([made.method, made.readings.count, made.units.count > 0], ['portable', READINGS, true]);
     const found = await result(RESTORE, '--from', folder.path, '--store', second + suffix);
     assert.deepEqual([found.verified, found.problem], [true, null]);
+    const target = await openStore(second + suffix);
+    assert.equal(await target.identity(), `data-of-${name}`);
+    await target.close();
   });
 }

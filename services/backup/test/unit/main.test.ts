@@ -19,7 +19,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { Progress } from '@tidegauge/copy';
 import { freePort, startProcess, temporaryDirectory, waitUntil } from '@tidegauge/process';
 import { ConfigError } from '@tidegauge/service';
-import { openStore } from '@tidegauge/storage';
+import { openStore, type Store } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { checkFiles, type Manifest, readManifest } from '../../src/manifest.ts';
 import { restoreBackup } from '../../src/restore.ts';
@@ -37,9 +37,19 @@ const backUp = (store: string, to: string, ...args: readonly string[]) =>
   result(BACKUP, '--store', store, '--to', to, ...args);
 const restored = (from: string, store: string) => result(RESTORE, '--from', from, '--store', store);
 
+async function withStore<T>(url: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(url);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
 test('restores a SQLite file to SQLite and to another store', { timeout: 120_000 }, async () => {
   const [store, to] = [fresh('sqlite:'), fresh()];
   await fillStore(openStore(store), 2000);
+  await withStore(store, (opened) => opened.identify('this-data'));
   const made = await backUp(store, to);
   assert.deepEqual([made.method, made.readings.count], ['sqlite', 2000]);
   assert.deepEqual(readdirSync(made.path).sort(), ['manifest.json', 'tidegauge.db']);
@@ -48,6 +58,7 @@ test('restores a SQLite file to SQLite and to another store', { timeout: 120_000
   for (const target of [fresh('sqlite:'), fresh('json:')]) {
     const found = await restored(to, target);
     assert.deepEqual([found.verified, found.readings], [true, made.readings]);
+    assert.equal(await withStore(target, (opened) => opened.identity()), 'this-data');
     assert.equal(
       (await backUp(target, fresh(), '--format', 'portable')).readings.digest,
       made.readings.digest,
