@@ -93,6 +93,8 @@ export interface LedgerDocument {
   readonly messages: { readonly received: number; readonly retainedSkipped: number };
   readonly mqtt: { readonly connected: boolean; readonly reconnects: number };
   readonly oldestUnstoredSeconds: number;
+  /** Why readings cannot be stored now; null while they can. An ingest process of an earlier version has none. */
+  readonly storeTrouble?: string | null;
   /** The period of `stages`, seconds: the last minute, or less soon after the start. */
   readonly stageSeconds: number;
   readonly stages: Readonly<Record<Stage, StageDocument>>;

@@ -420,6 +420,7 @@ function ledger(
     messages: { received: accounts.messages, retainedSkipped: accounts.retainedSkipped },
     mqtt: broker(),
     oldestUnstoredSeconds: pipeline.oldestUnstoredSeconds,
+    storeTrouble: pipeline.storeTrouble,
     stageSeconds: recent.seconds(),
     stages: {
       travel: describe('travel'),

@@ -39,6 +39,8 @@ import { Spooler } from './spooler.ts';
 
 export interface PipelineOptions {
   readonly store: Store;
+  /** Why the store is not in use; null while it is. Default: it is in use. */
+  readonly storeTrouble?: () => string | null;
   readonly router: Router;
   readonly quarantine: Quarantine;
   /** Stores messages while the store is unavailable. With null the messages wait at the broker. */
@@ -203,7 +205,12 @@ export class Pipeline {
 
   /** Why readings cannot be settled now; null when they can. */
   get trouble(): string | null {
-    return this.#committer.failing ?? this.#quarantineTrouble;
+    return this.storeTrouble ?? this.#quarantineTrouble;
+  }
+
+  /** Why readings cannot be stored now; null when they can. */
+  get storeTrouble(): string | null {
+    return this.#options.storeTrouble?.() ?? this.#committer.failing;
   }
 
   /** Whether a bound on readings or bytes in flight is reached. */

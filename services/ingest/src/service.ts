@@ -17,7 +17,7 @@ import {
   type ReadinessChecks,
   type Running,
 } from '@tidegauge/service';
-import { openStore, type Store } from '@tidegauge/storage';
+import type { Store } from '@tidegauge/storage';
 import { Alerts, type AlertsOptions } from './alerts/alerts.ts';
 import { StoreLease } from './alerts/lease.ts';
 import { measureAlerts } from './alerts/measure.ts';
@@ -30,13 +30,14 @@ import { BrokerSource, brokerOf } from './broker-source.ts';
 import { DirectSource } from './direct/direct-source.ts';
 import { measureDirect } from './direct/measure.ts';
 import { keepHeapSmall } from './heap.ts';
+import { IngestStore } from './ingest-store.ts';
 import { checkLedger } from './ledger/check-ledger.ts';
 import { LedgerFile } from './ledger/ledger-file.ts';
 import { measure, measureRollups } from './measure.ts';
 import type { MessageSource } from './message-source.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
-import { checkLimits } from './retention/limits.ts';
+import { checkLimits, type Limits } from './retention/limits.ts';
 import { measureRetention } from './retention/measure.ts';
 import { Retention } from './retention/retention.ts';
 import { loadRules, RetentionRules } from './retention/rules.ts';
@@ -56,8 +57,8 @@ const LOCK_MS = 15_000;
 const CLOSING_SHARE = 0.25;
 
 /**
- * Starts ingest. Resolves when it is ready: the store is open, HTTP listens, and the broker session is connected and
- * subscribed. While the broker is unavailable it retries, and `/readyz` reports it.
+ * Starts ingest. Resolves when it takes readings: HTTP listens, and the broker session is connected and subscribed. While
+ * the store or the broker is unavailable it retries, and `/readyz` reports it.
  */
 export async function startIngest(config: Config<typeof settings>, signal: AbortSignal): Promise<Running> {
   const { clientId: instance, httpToken: token } = config;
@@ -103,10 +104,16 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       config.quarantineMaxBytes,
     );
     undo.push(() => quarantine.close());
-    const store = await openStore(config.store, { logger, observe: observeStore(metrics, backend) });
+    const store = await IngestStore.create({
+      url: config.store,
+      journal: join(config.dataDir, `${instance}.${backend}.identity`),
+      logger,
+      observe: observeStore(metrics, backend),
+      onBroken: (error) => broken.reject(error),
+    });
     undo.push(() => store.close());
-    await reportTopicLevels(levels, config.dataDir, store, logger);
-    const { keepRules, retention } = await openRetention(config, store, logger);
+    await store.open();
+    const { keepRules, retention } = openRetention(config, store, logger);
     undo.push(() => keepRules.close());
     const spool = openSpool(config, logger);
     undo.push(() => spool?.close());
@@ -123,6 +130,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     const isConnected = () => sources.every(({ connected }) => connected);
     const pipeline = new Pipeline({
       store,
+      storeTrouble: () => store.trouble,
       router,
       quarantine,
       spool,
@@ -220,14 +228,20 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     if (alerts !== null) undo.push(() => alerts.stop());
     const stopBackground = () => Promise.all([rollups?.stop(), retention.stop()]);
     undo.push(() => drain(pipeline, sources, stopBackground(), config.stopTimeout));
-    rollups?.start();
+    const useStore = async () => {
+      await checkLimits(store, retentionLimits(config));
+      await reportTopicLevels(levels, config.dataDir, store, logger);
+      rollups?.start();
+      alerts?.start();
+      if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
+    };
+    if (store.trouble === null) await useStore();
+    else store.opened.then(useStore).catch(broken.reject);
     if (reloader !== null) undo.push(watchRoutes(reloader));
     keepHeapSmall();
     for (const source of sources) await source.start(pipeline, signal);
-    alerts?.start();
     rulesReloader?.watch();
     undo.push(() => rulesReloader?.stop());
-    if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
     const from = { broker: brokerUrl ?? undefined, listen: config.listen ?? undefined };
     logger.info({ store: backend, http: http.url, ...from }, 'ingest is ready');
     return { stop, failed: broken.promise };
@@ -268,16 +282,18 @@ function checkShared(routes: readonly Route[], shareGroup: string | null): void 
   ]);
 }
 
-/** @throws {ConfigError} when a rule or a limit cannot be used */
-async function openRetention(config: Config<typeof settings>, store: Store, logger: Logger) {
-  const limits = { maxBytes: config.retentionMaxBytes, minFreeBytes: config.retentionMinFree };
-  await checkLimits(store, limits);
+function retentionLimits({ retentionMaxBytes, retentionMinFree }: Config<typeof settings>): Limits {
+  return { maxBytes: retentionMaxBytes, minFreeBytes: retentionMinFree };
+}
+
+/** @throws {ConfigError} when a rule cannot be used */
+function openRetention(config: Config<typeof settings>, store: Store, logger: Logger) {
   const own = logger.child({ component: 'retention' });
   const keepRules = new RulesFile(config.retentionRules, config.retention, store, own);
   const retention = new Retention({
     store,
     rules: () => keepRules.rules,
-    limits,
+    limits: retentionLimits(config),
     holder: config.clientId,
     everyMs: config.retentionEvery * 1000,
     waitsForRollups: config.rollups,

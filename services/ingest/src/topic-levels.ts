@@ -1,15 +1,8 @@
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, type Logger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
+import { replaceFile } from './replace-file.ts';
 import { TOPIC_LEVELS, type TopicLevels } from './routes.ts';
 
 // Up to version 0.2 a named value lost the level {metric} of its topic. An installation that began with such a version
@@ -58,19 +51,6 @@ export function keepTopicLevels(dataDir: string, { used, kept }: FoundLevels): v
     if (used === 'drop' && kept === null) return;
     throw new ConfigError([`${path} cannot be written: ${(error as Error).message}: check DATA_DIR`]);
   }
-}
-
-function replaceFile(path: string, text: string): void {
-  // Processes of one directory can start at the same time.
-  const draft = `${path}.${process.pid}.new`;
-  const file = openSync(draft, 'w', 0o600);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(draft, path);
 }
 
 /**

@@ -1234,6 +1234,8 @@ export interface components {
             messages: components["schemas"]["Messages"];
             mqtt: components["schemas"]["Mqtt"];
             oldestUnstoredSeconds: number;
+            /** @description Why readings cannot be stored now; null while they can. */
+            storeTrouble?: string | null;
             stageSeconds: components["schemas"]["StageSeconds"];
             stages: components["schemas"]["Stages"];
             deleted?: components["schemas"]["DeletedCount"];

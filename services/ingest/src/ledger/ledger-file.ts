@@ -15,6 +15,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { now } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
+import { syncDirectory } from '../replace-file.ts';
 import { jsonEntry, KIND, NumbersEntry } from './ledger-entries.ts';
 import { FORMAT, LedgerDamaged, type LedgerRecord, readLedger } from './read-ledger.ts';
 import { type DeviceState, type Journal, SequenceLedger } from './sequence-ledger.ts';
@@ -377,14 +378,5 @@ function kernelBoot(): string | null {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
     return null;
-  }
-}
-
-function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
@@ -68,7 +69,8 @@ test('a store that an operator must repair ends ingest with the reason, and noth
   const { acknowledged } = await publish({ port: bench.broker.port, count: 10, devices: 1 });
   assert.equal(acknowledged, 10);
   assert.equal(await ingest.exited, 2);
-  // The broker still has them: nothing was acknowledged.
+  // The broker still has them: nothing was acknowledged. The operator has another store used in place of this one.
+  rmSync(`${bench.directory}/tidegauge-ingest.sqlite.identity`);
   const again = await bench.start({ STORE: `sqlite:${bench.directory}/repaired.db` });
   const ledger = await again.until(({ readings }) => readings.stored === 10, 10_000);
   assert.ok(ledger.balanced);

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { forEach } from '@tidegauge/parallel';
+import { temporaryDirectory, waitUntil } from '@tidegauge/process';
+import { createLogger } from '@tidegauge/service';
+import { openStore, StoreError } from '@tidegauge/storage';
+import { IngestStore, type IngestStoreOptions } from '../../src/ingest-store.ts';
+
+const READING = {
+  device: 'a',
+  metric: 't',
+  time: 1e15,
+  value: 1,
+  received: 1e15,
+  seq: null,
+  boot: null,
+} as const;
+const batch = [{ ...READING, quality: 'ok' }] as const;
+const SERVERS = ['postgres', 'citus', 'mariadb', 'cassandra', 'hbase', 'mongodb'];
+
+function setUp(context: TestContext) {
+  const folder = temporaryDirectory('ingest-store');
+  const stores: IngestStore[] = [];
+  context.after(async () => {
+    for (const store of stores) await store.close();
+    folder.remove();
+  });
+  const file = join(folder.path, 'store.db');
+  const journal = join(folder.path, 'ingest.sqlite.identity');
+  return {
+    file,
+    journal,
+    url: `sqlite:${file}`,
+    async create(url = `sqlite:${file}`, onBroken: IngestStoreOptions['onBroken'] = () => {}) {
+      const store = await IngestStore.create({
+        url,
+        journal,
+        logger: createLogger('test', 'silent'),
+        onBroken,
+      });
+      stores.push(store);
+      return store;
+    },
+    async open(url?: string) {
+      const store = await this.create(url);
+      await store.open();
+      return store;
+    },
+    /** Another server in its place. */
+    replace() {
+      for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+    },
+  };
+}
+
+const unavailable = (pattern: RegExp) => (error: unknown) =>
+  error instanceof StoreError && error.code === 'UNAVAILABLE' && pattern.test(error.message);
+const inUse = (store: IngestStore) =>
+  waitUntil(
+    () => store.trouble ?? 'it',
+    () => store.trouble === null,
+    { timeoutMs: 30_000 },
+  );
+
+for (const [what, host] of [
+  ['a host that refuses', '127.0.0.1:1'],
+  ['a name that does not resolve', 'store.invalid'],
+]) {
+  test(`${what} does not prevent the start, and calls are refused with the reason`, async (context) => {
+    const bench = setUp(context);
+    await forEach(SERVERS, SERVERS.length, async (scheme) => {
+      const store = await bench.create(`${scheme}://${scheme === 'mongodb' ? 'u:p' : 'u'}@${host}/d`);
+      await store.open();
+      assert.notEqual(store.trouble, null);
+      await assert.rejects(store.readings.write(batch), unavailable(/./));
+      await assert.rejects(store.health(), unavailable(/./));
+      await assert.rejects(store.lease('alerts', 'a', 1000), unavailable(/./));
+      await store.close();
+    });
+  });
+}
+
+test('a server that accepts connections and sends nothing does not delay the start for long', async (context) => {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  context.after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const store = await setUp(context).create(`postgres://u:p@127.0.0.1:${port}/d?timeout=3000`);
+  const begun = performance.now();
+  await store.open();
+  assert.ok(performance.now() - begun < 10_000);
+  await assert.rejects(store.readings.write(batch), unavailable(/has not answered yet/));
+});
+
+test('wrong settings and a newer schema are errors of the start', async (context) => {
+  const bench = setUp(context);
+  await assert.rejects(bench.create(`${bench.url}?colour=blue`), { code: 'MISCONFIGURED' });
+  const newer = new DatabaseSync(bench.file);
+  newer.exec('pragma user_version = 1000');
+  newer.close();
+  let broken: unknown;
+  const store = await bench.create(bench.url, (error) => {
+    broken = error;
+  });
+  await assert.rejects(store.open(), { code: 'MISCONFIGURED' });
+  assert.equal((broken as StoreError).code, 'MISCONFIGURED');
+});
+
+test('a store that answers later is used without a restart', async (context) => {
+  const bench = setUp(context);
+  await (await openStore(bench.url)).close();
+  const lock = new DatabaseSync(bench.file);
+  lock.exec('pragma locking_mode = exclusive; begin exclusive');
+  const store = await bench.open(`${bench.url}?busy=100`);
+  await assert.rejects(store.readings.write(batch), unavailable(/./));
+  lock.close();
+  await store.opened;
+  assert.equal(store.trouble, null);
+  assert.deepEqual(await store.readings.write(batch), { stored: 1, duplicate: 0 });
+});
+
+test('a new store in place of the known one is not written to until a backup is restored to it', async (context) => {
+  const bench = setUp(context);
+  const first = await bench.open();
+  await first.readings.write(batch);
+  const identity = await first.identity();
+  await first.close();
+  // The same store is used again.
+  await (await bench.open()).close();
+  bench.replace();
+  const held = await bench.open();
+  assert.match(
+    held.trouble!,
+    /is a new store, not the one that ingest wrote to: restore a backup .* or delete .*ingest\.sqlite\.identity/,
+  );
+  await assert.rejects(held.readings.write(batch), unavailable(/is a new store/));
+  const restored = await openStore(bench.url);
+  assert.equal(await restored.identity(), null);
+  await restored.identify(identity!);
+  await restored.close();
+  await inUse(held);
+  assert.deepEqual(await held.readings.write(batch), { stored: 1, duplicate: 0 });
+});
+
+test('another store is used as it is when the journal is deleted', async (context) => {
+  const bench = setUp(context);
+  writeFileSync(bench.journal, 'of-another-store\n');
+  const store = await openStore(bench.url);
+  await store.identify('this-one');
+  await store.close();
+  const held = await bench.open();
+  assert.match(held.trouble!, /is another store/);
+  rmSync(bench.journal);
+  await inUse(held);
+  await held.readings.write(batch);
+  await held.close();
+  assert.equal((await bench.open()).trouble, null);
+});
+
+test('a busy store is compared once, an idle one before its next call', async (context) => {
+  const bench = setUp(context);
+  const seen: string[] = [];
+  const store = await IngestStore.create({
+    url: bench.url,
+    journal: bench.journal,
+    logger: createLogger('test', 'silent'),
+    onBroken: (error) => assert.fail(String(error)),
+    observe: (operation) => seen.push(operation),
+  });
+  context.after(() => store.close());
+  await store.open();
+  seen.length = 0;
+  for (let count = 0; count < 100; count++) await store.readings.write(batch);
+  assert.deepEqual(new Set(seen), new Set(['readings.write']));
+  // While it is idle, another process gives the store another identity.
+  const identity = await store.identity();
+  const other = new DatabaseSync(bench.file);
+  context.after(() => other.close());
+  const { user_version: schema } = other.prepare('pragma user_version').get()!;
+  other.exec(`update tidegauge_state set value = 'other' where name = 'identity'`);
+  await sleep(1100);
+  await assert.rejects(store.readings.write(batch), unavailable(/is another store/));
+  // A server that is not set up yet, for example without its database, does not end a process that used it.
+  other.exec('pragma user_version = 1000');
+  await waitUntil('its refusal', () => /newer than/.test(store.trouble!), { timeoutMs: 30_000 });
+  other.exec(`update tidegauge_state set value = '${identity}' where name = 'identity'`);
+  other.exec(`pragma user_version = ${schema}`);
+  await inUse(store);
+});
