@@ -102,9 +102,14 @@ function paint() {
 async function poll() {
   if (!document.hidden) {
     try {
-      const { unreachable, mqtt } = await refreshPipeline();
+      const { unreachable, mqtt, instances } = await refreshPipeline();
       complain('ingest', unreachable.length === 0 ? null : unreachable[0].reason);
       complain('mqtt', mqtt.connected ? null : 'Ingest is not connected to the broker. It keeps trying.');
+      const refused = instances.find(({ storeTrouble }) => storeTrouble != null);
+      complain(
+        'store',
+        refused === undefined ? null : `Ingest cannot store readings: ${refused.storeTrouble}`,
+      );
     } catch (error) {
       forgetBalance();
       if (error.status === 403) {

@@ -69,7 +69,7 @@ export async function refreshPipeline() {
   for (const [key, band] of bands) band.style.flexGrow = String(readings[key]);
   showBalance(ledger);
   showRate(readings.received);
-  showWaiting(ledger);
+  showWaiting(ledger.oldestUnstoredSeconds);
   showWritten(ledger);
   showStages(ledger);
   showGaps(gaps, gaps.since === undefined ? since : beginning({ ...ledger, since: gaps.since }));
@@ -95,14 +95,10 @@ function showBalance({ balanced, unreachable }) {
 }
 
 /** A short wait is normal. A longer one means that the store is unavailable or too slow. */
-function showWaiting({ oldestUnstoredSeconds: seconds, instances }) {
-  const trouble = instances.find(({ storeTrouble }) => storeTrouble != null)?.storeTrouble;
-  const parts = [];
-  if (trouble !== undefined) parts.push(`Readings cannot be stored: ${trouble}`);
-  if (seconds >= WAITING_AFTER)
-    parts.push(`The oldest reading that is not stored has waited ${duration(seconds)}`);
-  $('waiting').hidden = parts.length === 0;
-  if (parts.length > 0) setText($('waiting'), parts.join('. '));
+function showWaiting(seconds) {
+  const waits = seconds >= WAITING_AFTER;
+  $('waiting').hidden = !waits;
+  if (waits) setText($('waiting'), `The oldest reading that is not stored has waited ${duration(seconds)}`);
 }
 
 /** What a stored reading costs an SD card. A database server writes on its own, which ingest cannot count. */

@@ -51,6 +51,7 @@ export class FakeIngest {
     truncated: false,
   };
   connected = true;
+  storeTrouble: string | null = null;
   /** Whether a quarantined message can be stored when it is replayed. */
   isCured: (item: QuarantineDocument) => boolean = () => false;
   /** The answer to `POST /explain`, and the bodies of the requests. */
@@ -230,6 +231,7 @@ export class FakeIngest {
       messages: { received, retainedSkipped: 0 },
       mqtt: { connected: this.connected, reconnects: 0 },
       oldestUnstoredSeconds: 0,
+      storeTrouble: this.storeTrouble,
       stageSeconds: this.stageSeconds,
       stages: {
         travel: stage('travel', [0.0009, 0.0062]),

@@ -63,6 +63,11 @@ test('the ledger shows whether it is balanced', async (t) => {
     assert.match(await textOf(page, '.stage[data-stage="end_to_end"]'), /1\.9 ms to 12 ms/);
     api.ingest.counts.received += 3;
     await until('the imbalance', async () => (await textOf(page, '#balance')).includes('Does not add up'));
+    api.ingest.storeTrouble = 'postgres://db/tidegauge is a new store';
+    await until('the store', async () =>
+      /cannot store .* is a new store$/.test(await textOf(page, '#banner')),
+    );
+    api.ingest.storeTrouble = null;
     api.ingest.connected = false;
     await until('the banner', async () => /not connected to the broker/.test(await textOf(page, '#banner')));
   });
