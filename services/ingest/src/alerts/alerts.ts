@@ -3,12 +3,13 @@ import type { Logger } from '@tidegauge/service';
 import { type Store, StoreError } from '@tidegauge/storage';
 import { type Alert, AlertBook } from './book.ts';
 import { Channel, type ChannelOptions, type Notice } from './channel.ts';
-import { Evaluator } from './evaluator.ts';
+import { Evaluator, timeOf } from './evaluator.ts';
 import type { Lease } from './lease.ts';
 import { ReadingQueue } from './reading-queue.ts';
 import { Receiving } from './receiving.ts';
 import type { AlertRule } from './rule.ts';
 import { AlertState, type KeptState } from './state.ts';
+import type { Watch } from './watch.ts';
 
 const TICK_MS = 1000;
 /** Readings received up to this long before a moment without waiting readings count as evaluated, microseconds. */
@@ -28,6 +29,9 @@ const MOST_UNKEPT = 4000;
 /** Devices in one read of the store. */
 const PAGE = 1000;
 const AT_ONCE = 50;
+/** Earlier readings of one series, and series in one pass, in which the beginning of a violation is looked for. */
+const MOST_EARLIER = 10_000;
+const MOST_TRACED = 1000;
 
 export interface AlertsOptions {
   readonly rules: readonly AlertRule[];
@@ -257,9 +261,27 @@ export class Alerts {
       if (page.length < PAGE) break;
     }
     evaluator.endPass(now());
+    const lone = [...evaluator.pending()].filter(({ since, clock }) => since === clock.newest);
+    for (const watch of lone.slice(0, MOST_TRACED)) await this.#trace(watch);
     // Readings that other processes store during the pass belong to the next one.
     if (lease.isShared) this.#until = begun - SETTLE;
     this.#passDue = performance.now() + (lease.isShared ? SHARED_PASS_MS : PASS_MS);
+  }
+
+  /**
+   * Finds the first value of a violation of which only the newest one is known: the others were stored before this
+   * process evaluated the rule, or by another one.
+   */
+  async #trace(watch: Watch): Promise<void> {
+    const { device, metric, since } = watch;
+    const { condition } = watch.rule;
+    if (condition.kind !== 'range') return;
+    const query = { device, metric: metric!, to: since, order: 'desc', limit: MOST_EARLIER } as const;
+    for await (const reading of this.#options.store.readings.range(query)) {
+      if (typeof reading.value !== 'number') continue;
+      if (!watch.extend(condition, timeOf(reading), reading.value)) return;
+      if (now() - watch.since >= condition.holds) return;
+    }
   }
 
   /** The newest readings of devices. A device with too many metrics for the store is left out. */

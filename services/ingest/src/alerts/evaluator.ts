@@ -392,6 +392,6 @@ export class Evaluator {
 }
 
 /** The time that counts for alerts. A clock that is ahead would otherwise hide later readings. */
-function timeOf({ time, received, quality }: Observed): number {
+export function timeOf({ time, received, quality }: Observed): number {
   return quality === 'unsynced' ? received : Math.min(time, received);
 }

@@ -6,6 +6,12 @@ export type AlertKind = 'above' | 'below' | 'quiet';
 /** What a step of a watch does with its alert. */
 export type Change = 'raise' | 'end' | null;
 
+/**
+ * How long ingest has received all readings before time alone raises an alert, microseconds. Messages that waited during
+ * an interruption arrive first: the newest of them can be within the limits.
+ */
+const CATCH_UP = 10_000_000;
+
 /** Newest readings of a device or of a series. */
 export interface Clock {
   /** The time of the newest reading, microseconds since the epoch; 0 before the first. */
@@ -61,13 +67,25 @@ export class Watch {
   }
 
   /**
-   * Time passes without a newer reading: the last value still holds.
+   * Time passes without a newer reading: the last value still holds, also during an interruption of ingest.
    *
    * @param from since when newer readings would have been received
    */
-  hold(condition: RangeCondition, now: number, from: number): Change {
-    if (this.phase !== 'pending') return null;
-    return this.#raiseAfter(now - Math.max(this.since, from), condition.holds);
+  hold({ holds }: RangeCondition, now: number, from: number): Change {
+    if (this.phase !== 'pending' || now - from < Math.min(holds, CATCH_UP)) return null;
+    return this.#raiseAfter(now - this.since, holds);
+  }
+
+  /**
+   * An earlier value of a series whose newest value violates the rule.
+   *
+   * @returns whether it belongs to the violation, so that the one before it can too
+   */
+  extend(condition: RangeCondition, time: number, value: number): boolean {
+    if (this.phase !== 'pending' || time > this.since) return false;
+    if (violated(condition, value, false) === null) return false;
+    this.since = time;
+    return true;
   }
 
   /** A newer reading was received. */

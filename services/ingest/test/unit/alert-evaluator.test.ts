@@ -72,11 +72,35 @@ test('a violation must last for the time of the rule, by readings or by the cloc
   see(22, 35);
   tick(31);
   assert.deepEqual(news(), ['end r a t cleared']);
-  // Newer readings could not be received before 25.
-  tick(33, 25);
+  // Newer readings could not be received before 25, and those that waited arrive first.
+  tick(34, 25);
   assert.deepEqual(news(), []);
   tick(35, 25);
   assert.deepEqual(news(), ['raise r a t above 35']);
+});
+
+test('after a start the time of a rule is counted from the first value that violates it', () => {
+  const rules = '- { name: r, metric: t, above: 30, for: 10m }';
+  const late = setUp(rules);
+  late.see(0, 31, {}, 700);
+  late.tick(705, 700);
+  // A message that waited at the broker while ingest was stopped.
+  late.see(650, 20, {}, 706);
+  late.tick(720, 700);
+  assert.deepEqual(late.news(), []);
+  const kept = setUp(rules);
+  const start = { rule: 'r', device: 'a', metric: 't', kind: 'above', since: START, newest: START } as const;
+  kept.evaluator.restorePending(start);
+  kept.tick(599, 300);
+  assert.deepEqual(kept.news(), []);
+  kept.tick(600, 300);
+  assert.equal(kept.news().length, 1);
+  const found = setUp(rules);
+  found.see(0, 31, {}, 900);
+  found.tick(909, 900);
+  assert.deepEqual(found.news(), []);
+  found.tick(910, 900);
+  assert.deepEqual(found.news(), ['raise r a t above 31']);
 });
 
 test('late readings, repetitions and texts change nothing, and a correction of the newest value counts', () => {

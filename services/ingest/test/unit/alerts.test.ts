@@ -123,6 +123,25 @@ test('readings that were stored but not evaluated before the end of a process ar
   await second.until(['hot b t above 40 active', 'hot a t above 31 cleared']);
 });
 
+test('the time of a rule is counted from the first stored value that violates it', async (context) => {
+  const store = await openSqlite(context);
+  const ago = (device: string, minutes: number, value: number) => {
+    const time = now() - minutes * 60e6;
+    return reading(device, value, { time, received: time });
+  };
+  const long = [ago('long', 14, 40), ago('long', 12, 31), ago('long', 7, 32), ago('long', 1, 33)];
+  const short = [ago('short', 14, 31), ago('short', 7, 20), ago('short', 6, 31), ago('short', 1, 31)];
+  await commit(store, null, ...long, ...short);
+  const { alerts, list, states } = start(context, store, '- { name: hot, metric: t, above: 30, for: 10m }');
+  const isRaised = async () => {
+    await commit(store, alerts, reading('long', 34), reading('short', 34));
+    return list().length > 0;
+  };
+  await waitUntil('the alert', isRaised, WAIT);
+  assert.deepEqual(states(), ['hot long t above 34 active']);
+  assert.equal(list()[0]!.since, long[1]!.time);
+});
+
 test('old values in the store raise no alerts when rules are first used', async (context) => {
   const store = await openSqlite(context);
   await commit(store, null, reading('old', 99, { time: now() - 3600e6, received: now() - 3600e6 }));
