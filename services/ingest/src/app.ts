@@ -83,8 +83,7 @@ export interface AppOptions {
   readonly checks: ReadinessChecks;
   /** Null without a routes file. */
   readonly reloader: RouteReloader | null;
-  /** Null without a file of alert rules. */
-  readonly alerts: Alerts | null;
+  readonly alerts: Alerts;
   readonly retention: Pick<Retention, 'total'>;
   /** What an operator should repair although ingest works. */
   readonly warnings: () => readonly string[];

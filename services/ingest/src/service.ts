@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { MqttSessionError } from '@tidegauge/mqtt-session';
 import { compileInfluxNames } from '@tidegauge/readings';
@@ -22,7 +23,8 @@ import { Alerts, type AlertsOptions } from './alerts/alerts.ts';
 import { StoreLease } from './alerts/lease.ts';
 import { measureAlerts } from './alerts/measure.ts';
 import { mqttNotices } from './alerts/mqtt-notices.ts';
-import { loadAlertRules } from './alerts/rules-file.ts';
+import type { AlertRule } from './alerts/rule.ts';
+import { loadAlertRules, loadAlertRulesIfAny } from './alerts/rules-file.ts';
 import { RulesReloader } from './alerts/rules-reloader.ts';
 import { webhook } from './alerts/webhook.ts';
 import { createApp } from './app.ts';
@@ -79,9 +81,11 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     levels: levels.used,
     zone: config.timeZone,
   });
-  const rules = config.alerts === null ? null : loadAlertRules(config.alerts);
-  if (rules === null) checkNoReceivers(config);
-  else checkAlertTopic(config, router);
+  // A file that is not named need not exist, now or later.
+  const loadAlerts = config.alerts === null ? loadAlertRulesIfAny : loadAlertRules;
+  const alertsFile = config.alerts ?? join(config.dataDir, 'alerts.yml');
+  const rules = loadAlerts(alertsFile);
+  checkAlertTopic(config, router);
   // Before anything is created, so that a mistake leaves nothing behind.
   if (config.retentionRules !== null) new RetentionRules(loadRules(config.retentionRules), config.retention);
   const backend = config.store.slice(0, config.store.indexOf(':'));
@@ -146,24 +150,22 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
         for (const source of sources) full ? source.pause() : source.resume();
       },
       onReply: ({ topic, payload }) => void broker?.session.publish(topic, payload),
-      onStored: (readings) => alerts?.push(readings),
+      onStored: (readings) => alerts.push(readings),
       onBroken: (error) => broken.reject(error),
     });
-    const alerts =
-      rules === null
-        ? null
-        : new Alerts({
-            rules,
-            store,
-            lease: new StoreLease(store, instance, config.shareGroup !== null),
-            receivers: receiversOf(config, broker),
-            logger: logger.child({ component: 'alerts' }),
-            isReceiving: () => isConnected() && pipeline.trouble === null && pipeline.accounts.spooled === 0,
-          });
-    const rulesReloader =
-      alerts === null
-        ? null
-        : new RulesReloader(config.alerts!, (changed) => alerts.replace(changed), logger);
+    const alerts = new Alerts({
+      rules,
+      store,
+      lease: new StoreLease(store, instance, config.shareGroup !== null),
+      receivers: receiversOf(config, broker),
+      logger: logger.child({ component: 'alerts' }),
+      isReceiving: () => isConnected() && pipeline.trouble === null && pipeline.accounts.spooled === 0,
+    });
+    const useAlerts = (changed: readonly AlertRule[]) => {
+      alerts.replace(changed);
+      alerts.start();
+    };
+    const rulesReloader = new RulesReloader(alertsFile, loadAlerts, useAlerts, logger);
     const mqtt = () => ({
       connected: isConnected(),
       reconnects: broker?.session.stats.reconnects ?? 0,
@@ -218,21 +220,21 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       warnings: () =>
         [
           reloader?.warning ?? [],
-          rulesReloader?.warning ?? [],
+          rulesReloader.warning ?? [],
           keepRules.warning ?? [],
           ledgerFile?.trouble ?? [],
         ].flat(),
     });
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
-    if (alerts !== null) undo.push(() => alerts.stop());
+    undo.push(() => alerts.stop());
     const stopBackground = () => Promise.all([rollups?.stop(), retention.stop()]);
     undo.push(() => drain(pipeline, sources, stopBackground(), config.stopTimeout));
     const useStore = async () => {
       await checkLimits(store, retentionLimits(config));
       await reportTopicLevels(levels, config.dataDir, store, logger);
       rollups?.start();
-      alerts?.start();
+      if (existsSync(alertsFile)) alerts.start();
       if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
     };
     if (store.trouble === null) await useStore();
@@ -240,8 +242,13 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     if (reloader !== null) undo.push(watchRoutes(reloader));
     keepHeapSmall();
     for (const source of sources) await source.start(pipeline, signal);
-    rulesReloader?.watch();
-    undo.push(() => rulesReloader?.stop());
+    if (!existsSync(alertsFile) && alerts.channels.length > 0)
+      logger.warn(
+        { file: alertsFile },
+        'there are no alert rules: they are used as soon as this file exists',
+      );
+    rulesReloader.watch();
+    undo.push(() => rulesReloader.stop());
     const from = { broker: brokerUrl ?? undefined, listen: config.listen ?? undefined };
     logger.info({ store: backend, http: http.url, ...from }, 'ingest is ready');
     return { stop, failed: broken.promise };
@@ -300,13 +307,6 @@ function openRetention(config: Config<typeof settings>, store: Store, logger: Lo
     logger: own,
   });
   return { keepRules, retention };
-}
-
-/** @throws {ConfigError} */
-function checkNoReceivers({ alertTopic, alertWebhook }: Config<typeof settings>): void {
-  if (alertTopic === null && alertWebhook === null) return;
-  const variable = alertTopic === null ? 'ALERT_WEBHOOK' : 'ALERT_TOPIC';
-  throw new ConfigError([`${variable} needs ALERTS, a file of alert rules`]);
 }
 
 /**

@@ -123,7 +123,7 @@ export const settings = defineConfig({
   ...TIME_SETTINGS,
   alerts: {
     kind: text('a file name'),
-    help: 'YAML or JSON file of alert rules. A change is used without a restart. Default: no alerts.',
+    help: 'YAML or JSON file of alert rules. A change is used without a restart. Default: DATA_DIR/alerts.yml, which need not exist.',
   },
   alertTopic: {
     kind: alertTopic,

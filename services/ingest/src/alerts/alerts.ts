@@ -95,6 +95,11 @@ export class Alerts {
     });
   }
 
+  /** Whether there are rules, or were since the start of the process. */
+  get isConfigured(): boolean {
+    return this.#timer !== null;
+  }
+
   get rules(): readonly AlertRule[] {
     return this.#rules;
   }
@@ -128,8 +133,9 @@ export class Alerts {
     if (this.#evaluator !== null && this.#rules.length > 0) this.queue.push(readings);
   }
 
-  /** Begins to compete for the lease and to evaluate. */
+  /** Begins to compete for the lease and to evaluate, unless it has begun. */
   start(): void {
+    if (this.#timer !== null) return;
     this.#timer = setInterval(() => this.#tick(), this.#options.tickMs ?? TICK_MS).unref();
     this.#tick();
   }

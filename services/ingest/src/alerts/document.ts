@@ -12,15 +12,13 @@ export interface AlertsQuery extends AlertFilter {
 
 /** A page of alerts. The counts are those of the devices that the filter lists. */
 export function alertsDocument(
-  alerts: Alerts | null,
+  alerts: Alerts,
   instance: string,
   { limit, after, ...filter }: AlertsQuery,
 ): AlertsDocument {
   const active = { info: 0, warning: 0, critical: 0 };
-  const configured = alerts !== null;
-  const evaluating = alerts?.isEvaluating === true;
-  const page = { instance, configured, evaluating, rules: alerts?.rules.length ?? 0, active };
-  if (alerts === null) return { ...page, alerts: [], next: null };
+  const { isConfigured: configured, isEvaluating: evaluating, rules } = alerts;
+  const page = { instance, configured, evaluating, rules: rules.length, active };
   for (const { severity, device, ended } of alerts.book.all()) {
     if (ended !== null) break;
     if (filter.isListed(device)) active[severity]++;

@@ -3,10 +3,10 @@ import type { Alerts } from './alerts.ts';
 import type { RulesReloader } from './rules-reloader.ts';
 
 /** Registers the metrics of alerts. A device is never a label. Without rules the metrics exist at 0. */
-export function measureAlerts(metrics: Metrics, alerts: Alerts | null, reloader: RulesReloader | null): void {
+export function measureAlerts(metrics: Metrics, alerts: Alerts, reloader: RulesReloader): void {
   const labels = ['rule', 'severity'];
   const perRule = (pick: 'active' | 'raised') =>
-    [...(alerts?.book.counts() ?? [])].map((count) => ({
+    [...alerts.book.counts()].map((count) => ({
       labels: { rule: count.rule, severity: count.severity },
       value: count[pick],
     }));
@@ -25,38 +25,38 @@ export function measureAlerts(metrics: Metrics, alerts: Alerts | null, reloader:
   metrics.gauge(
     'tidegauge_alerts_unlisted',
     'Active alerts that are counted but not listed, because there are too many',
-    () => [{ value: alerts?.book.unlisted ?? 0 }],
+    () => [{ value: alerts.book.unlisted }],
   );
   metrics.gauge(
     'tidegauge_alerts_evaluating',
     '1 while this process evaluates the alert rules, otherwise 0',
-    () => [{ value: alerts?.isEvaluating === true ? 1 : 0 }],
+    () => [{ value: alerts.isEvaluating ? 1 : 0 }],
   );
   metrics.gauge(
     'tidegauge_alerts_state_failing',
     '1 while the state of alerts cannot be read from the store or kept there, otherwise 0',
-    () => [{ value: (alerts?.trouble ?? null) === null ? 0 : 1 }],
+    () => [{ value: alerts.trouble === null ? 0 : 1 }],
   );
-  metrics.gauge('tidegauge_alert_series', 'Series with alert rules', () => [{ value: alerts?.series ?? 0 }]);
+  metrics.gauge('tidegauge_alert_series', 'Series with alert rules', () => [{ value: alerts.series }]);
   metrics.gauge('tidegauge_alert_bytes', 'Approximate memory of series with alert rules', () => [
-    { value: alerts?.bytes ?? 0 },
+    { value: alerts.bytes },
   ]);
   metrics.counter(
     'tidegauge_alert_dropped_readings_total',
     'Readings that were dropped before the alert rules, because too many waited; the newest of each series is read from the store',
-    () => [{ value: alerts?.queue.dropped ?? 0 }],
+    () => [{ value: alerts.queue.dropped }],
   );
   metrics.counter(
     'tidegauge_alert_unwatched_readings_total',
     'Readings that no alert rule sees, because there are too many series',
-    () => [{ value: alerts?.unwatched ?? 0 }],
+    () => [{ value: alerts.unwatched }],
   );
   metrics.gauge(
     'tidegauge_alert_rules_stale',
     '1 while the alert rules in use are not those of their file, because it has a mistake, otherwise 0',
-    () => [{ value: (reloader?.trouble ?? null) === null ? 0 : 1 }],
+    () => [{ value: reloader.trouble === null ? 0 : 1 }],
   );
-  const channels = alerts?.channels ?? [];
+  const { channels } = alerts;
   metrics.counter(
     'tidegauge_alert_messages_total',
     'Attempts to deliver messages about alerts, by channel and result: sent, failed, or dropped when it is given up',
@@ -87,7 +87,7 @@ export function measureAlerts(metrics: Metrics, alerts: Alerts | null, reloader:
     () =>
       (['used', 'refused'] as const).map((result) => ({
         labels: { result },
-        value: reloader?.counts[result] ?? 0,
+        value: reloader.counts[result],
       })),
     ['result'],
   );

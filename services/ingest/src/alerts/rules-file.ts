@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { deviceNameProblem, isTable, metricNameProblem } from '@tidegauge/readings';
 import { duration, type Kind } from '@tidegauge/service';
 import { didYouMean } from '@tidegauge/text';
@@ -21,6 +22,11 @@ type Entry = Readonly<Record<string, unknown>>;
  */
 export function loadAlertRules(file: string): readonly AlertRule[] {
   return rulesOf(YamlFile.read(file));
+}
+
+/** The rules of a file that need not exist; none without it. @throws {ConfigError} as `loadAlertRules` does */
+export function loadAlertRulesIfAny(file: string): readonly AlertRule[] {
+  return existsSync(file) ? loadAlertRules(file) : [];
 }
 
 /**

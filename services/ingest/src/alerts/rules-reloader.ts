@@ -1,6 +1,5 @@
 import { ConfigError, fileVersion, type Logger, poll } from '@tidegauge/service';
 import type { AlertRule } from './rule.ts';
-import { loadAlertRules } from './rules-file.ts';
 
 const POLL_MS = 2000;
 
@@ -9,15 +8,25 @@ export class RulesReloader {
   /** Files that were used, and files that were refused, since the start. */
   readonly counts = { used: 0, refused: 0 };
   readonly #file: string;
+  readonly #load: (file: string) => readonly AlertRule[];
   readonly #use: (rules: readonly AlertRule[]) => void;
   readonly #logger: Logger;
   #version: string;
   #trouble: string | null = null;
   #endPoll = () => {};
 
-  /** @param use uses the rules of a changed file; must not throw */
-  constructor(file: string, use: (rules: readonly AlertRule[]) => void, logger: Logger) {
+  /**
+   * @param load reads the rules of the file; may throw a ConfigError
+   * @param use uses the rules of a changed file; must not throw
+   */
+  constructor(
+    file: string,
+    load: (file: string) => readonly AlertRule[],
+    use: (rules: readonly AlertRule[]) => void,
+    logger: Logger,
+  ) {
     this.#file = file;
+    this.#load = load;
     this.#use = use;
     this.#logger = logger;
     this.#version = fileVersion(file);
@@ -48,7 +57,7 @@ export class RulesReloader {
     if (version === this.#version) return;
     this.#version = version;
     try {
-      const rules = loadAlertRules(this.#file);
+      const rules = this.#load(this.#file);
       this.#use(rules);
       this.counts.used++;
       this.#trouble = null;

@@ -127,6 +127,21 @@ test('a changed file is used without a restart, and a mistake in it is reported 
   assert.ok(await metric(ingest, 'tidegauge_alert_rules_stale 0'));
 });
 
+test('rules are used without a restart of ingest that was started without a file of rules', async (context) => {
+  const { start, publish, directory } = await setUp(context, HOT);
+  const file = join(directory, 'alerts.yml');
+  await rm(file);
+  const ingest = await start({ ALERTS: '' });
+  await publish('site/a/t', '31');
+  assert.equal((await read(ingest)).configured, false);
+  await writeFile(file, '- { name: hot, above: x, metric: t }');
+  await waitUntil('the metric', () => metric(ingest, 'tidegauge_alert_rules_stale 1'), WAIT);
+  await writeFile(file, HOT);
+  assert.equal((await until(ingest, ['hot site/a t 31 active'])).configured, true);
+  await rm(file);
+  await until(ingest, ['hot site/a t 31 ended']);
+});
+
 test('a file with a mistake at the start ends ingest with the place of the mistake', async (context) => {
   const { start } = await setUp(context, '- { name: hot, above: x, metric: t }');
   await assert.rejects(start(), /alerts\.yml:1:23: \[1\]\.above: it must be a finite number/);
