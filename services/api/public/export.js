@@ -29,7 +29,7 @@ async function exportReadings(device) {
     labelled('To (optional)', to),
   );
   const text =
-    'Each reading is a line. The last line of CSV and NDJSON counts them: without it, the file is not complete.';
+    'Each reading is a line. The last line of NDJSON counts them: without it, the file is not complete.';
   if ((await ask({ title: 'Export readings', text, action: 'Download', label: fields })) === null) return;
   const query = new URLSearchParams({ format: format.value });
   if (scope.value !== '') query.set('device', scope.value);

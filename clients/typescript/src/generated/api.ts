@@ -122,9 +122,9 @@ export interface paths {
          *     registered devices that match `prefix`, `site`, `city`, `kind` and `year` are exported. The answer has no limit of size. It
          *     is sent as fast as the client receives it, compressed when the client accepts gzip.
          *
-         *     NDJSON ends with the line `{"complete":true,"rows":n}`, CSV with the comment `# complete: n rows`, and Parquet with its
-         *     footer. An answer without it is incomplete: the connection broke, or an earlier line has the reason. To continue NDJSON
-         *     and CSV, keep the complete lines, and send the request again with device, metric and time of the last reading as
+         *     NDJSON ends with the line `{"complete":true,"rows":n}`, CSV with `trailer=true` with the comment `# complete: n rows`, and
+         *     Parquet with its footer. An answer without it is incomplete: the connection broke, or an earlier line has the reason. The
+         *     body of an incomplete answer has no end, which clients report. To continue NDJSON and CSV, keep the complete lines, and send the request again with device, metric and time of the last reading as
          *     `afterDevice`, `afterMetric` and `afterTime`. A continued CSV has no line of names.
          */
         get: operations["exportReadings"];
@@ -2358,7 +2358,7 @@ export interface operations {
                 afterMetric?: components["schemas"]["MetricName"];
                 /** @description The time of that reading. */
                 afterTime?: components["schemas"]["Instant"];
-                /** @description Whether NDJSON and CSV end with a line that counts the readings. */
+                /** @description Whether a text ends with a line that counts the readings. Default: true for NDJSON, false for CSV. */
                 trailer?: boolean;
             };
             header?: never;
@@ -2383,7 +2383,6 @@ export interface operations {
                     /**
                      * @example device,metric,time,value,text,received,quality,boot,seq,unit
                      *     site-3/boiler,temperature,2026-11-21T14:05:08.000250Z,64.25,,2026-11-21T14:05:08.012731Z,ok,,,"Cel"
-                     *     # complete: 1 rows
                      */
                     "text/csv": string;
                     /** @example PAR1 */

@@ -4,13 +4,14 @@ import { type ExportFormat, numberText } from './format.ts';
 const COLUMNS = ['device', 'metric', 'time', 'value', 'text', 'received', 'quality', 'boot', 'seq', 'unit'];
 
 /**
- * RFC 4180. A reading has a number in `value` or a text in `text`. The last line is a comment: `# complete: 12 rows`, or
- * `# failed after 12 rows: …`.
+ * RFC 4180. A reading has a number in `value` or a text in `text`. With `trailer`, the last line is the comment
+ * `# complete: 12 rows`; programs that read tables take it for a row. After a failure it is `# failed after 12 rows: …`.
  */
 export const csv: ExportFormat = {
   mediaType: 'text/csv',
   extension: 'csv',
   isText: true,
+  trailer: false,
   bytes: 512 * 1024,
   write: ({ continues, trailer }) => ({
     head: () => (continues ? '' : lineOf(COLUMNS)),

@@ -20,6 +20,8 @@ export interface ExportFormat {
   readonly extension: string;
   /** Whether gzip makes it smaller. */
   readonly isText: boolean;
+  /** Whether a text ends with a line that counts its readings, unless the client decides. */
+  readonly trailer: boolean;
   /** Memory of one export, bytes. */
   readonly bytes: number;
   /** @param options of a text: whether it continues another one, and whether its last line counts the readings */

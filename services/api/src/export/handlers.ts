@@ -41,7 +41,7 @@ export function exportHandlers(store: Store, answers: Answers, logger: Logger): 
       const selection = selectionOf(call, query);
       const gzip = format.isText && call.request.acceptsEncodings('gzip') !== false;
       const continues = selection.after !== null;
-      const writer = format.write({ continues, trailer: query.trailer ?? true });
+      const writer = format.write({ continues, trailer: query.trailer ?? format.trailer });
       const readings = readingsOf(store, selection);
       const units = new ReadingUnits(store);
       const { principal } = call;

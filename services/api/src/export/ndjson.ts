@@ -9,6 +9,7 @@ export const ndjson: ExportFormat = {
   mediaType: 'application/x-ndjson',
   extension: 'ndjson',
   isText: true,
+  trailer: true,
   bytes: 512 * 1024,
   write: ({ trailer }) => ({
     head: () => '',

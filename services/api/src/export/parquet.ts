@@ -37,6 +37,7 @@ export const parquet: ExportFormat = {
   mediaType: 'application/vnd.apache.parquet',
   extension: 'parquet',
   isText: false,
+  trailer: false,
   bytes: 4 * 1024 * 1024,
   write: () => new ParquetExport(),
 };
