@@ -13,9 +13,11 @@ const REFRESH_MS = 60_000;
 /** While readings are missed constantly (the feed is too fast), history is read at this interval. */
 const GAP_REFRESH_MS = 3000;
 const MAX_CHARTS = 12;
+/** The name of the range in the browser's storage. */
+const KEPT_RANGE = 'range';
 
 let shown = null;
-let range = RANGES[0];
+let range = keptRange();
 let charts = new Map();
 let nextRefresh = Number.POSITIVE_INFINITY;
 let lastRefresh = 0;
@@ -25,6 +27,7 @@ export function initSensorView() {
     const button = element('button', { type: 'button', 'aria-pressed': String(each === range) }, each.label);
     button.addEventListener('click', () => {
       range = each;
+      keepRange();
       for (const other of buttons) other.setAttribute('aria-pressed', String(other === button));
       if (shown !== null) rebuild();
     });
@@ -34,6 +37,24 @@ export function initSensorView() {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     for (const chart of charts.values()) chart.recolour();
   });
+}
+
+/** The range that was chosen last. A browser can refuse its storage. */
+function keptRange() {
+  try {
+    const kept = localStorage.getItem(KEPT_RANGE);
+    return RANGES.find(({ label }) => label === kept) ?? RANGES[0];
+  } catch {
+    return RANGES[0];
+  }
+}
+
+function keepRange() {
+  try {
+    localStorage.setItem(KEPT_RANGE, range.label);
+  } catch {
+    // It is lost on reload then.
+  }
 }
 
 /** Shows a sensor, even one that has not reported yet; null shows none. */

@@ -1,5 +1,5 @@
 // Signs the visitor in with an API key. The browser keeps the cookie of the session, which no script can read, and the
-// page keeps nothing.
+// page keeps no key.
 
 import { endSession, onSignIn, session } from './api.js';
 import { askKey } from './dialog.js';

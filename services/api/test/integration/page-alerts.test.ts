@@ -42,6 +42,24 @@ test('the page lists alerts as they begin and end, and counts the active ones be
   });
 });
 
+test('on a phone the top is one line of whole words, also with alerts and a lost connection', async (t) => {
+  const api = await startInstallation(t);
+  api.ingest.alerts = Array.from({ length: 12 }, (_, n) => ({ ...HOT, id: String(n).padStart(24, '0') }));
+  await visit(api, { viewport: { width: 390, height: 844 } }, async (page) => {
+    await until('the count', async () => (await page.locator('#alert-count').isVisible()) === true);
+    await page.evaluate(`
+      document.querySelector('#state span').textContent = 'Reconnecting';
+      document.querySelector('#rate').textContent = '61,000';`);
+    for (const selector of ['#state span', '#alert-count', '#rate', '.vitals dt:visible', '.brand svg']) {
+      const { x, y, width, height } = (await page.locator(selector).first().boundingBox())!;
+      assert.ok(height < 30, `${selector} has several lines: ${height} pixels`);
+      // What has no place is below the top, and cut off.
+      assert.ok(x >= 0 && (x + width <= 390 || y >= 56), `${selector} is cut: ${x} to ${x + width}`);
+    }
+    assert.equal(await page.evaluate(`document.querySelector('.top').scrollWidth`), 390);
+  });
+});
+
 test('on a phone the count in the top leads to the list', async (t) => {
   const api = await startInstallation(t);
   api.ingest.alerts = [HOT];

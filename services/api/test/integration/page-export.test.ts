@@ -7,6 +7,12 @@ test('the page downloads the readings of the sensor that is shown', async (t) =>
   const api = await startInstallation(t);
   await visit(api, { hash: `#/sensor/${PROBE}` }, async (page) => {
     await page.waitForSelector('.chart-grid canvas');
+    const styles = await page.evaluate(`['#export', '#quarantine-replay'].map((selector) => {
+      const { font, border, borderRadius, padding } = getComputedStyle(document.querySelector(selector));
+      return JSON.stringify({ font, border, borderRadius, padding });
+    })`);
+    const [exporting, other] = styles as string[];
+    assert.equal(exporting, other, 'the button looks as the others do');
     await page.click('#export');
     const [download] = await Promise.all([
       page.waitForEvent('download'),

@@ -46,6 +46,10 @@ test('the charts of the first sensor draw history and grow with live readings', 
     await until('the hour', async () =>
       /the last hour, from/.test((await label.getAttribute('aria-label')) ?? ''),
     );
+    await page.reload();
+    await until('the hour again', async () =>
+      /the last hour, from/.test((await label.getAttribute('aria-label')) ?? ''),
+    );
     await page.locator(`.row[data-name="${SILO}"]`).click();
     await until('the other sensor', async () => (await textOf(page, '#sensor-title')) === SILO);
     await until('its line', async () => (await inkIn(page, 'level')) > 100);
@@ -132,6 +136,11 @@ test('on a phone one view at a time fits 390 pixels, and Back returns to the lis
     }
     await page.getByRole('link', { name: 'Pipeline' }).click();
     await until('the ledger', async () => (await textOf(page, '#balance')) === '✓ Balanced');
+    assert.equal(
+      await page.locator('#equation > div:visible').count(),
+      6,
+      'filtered is left out without a filter',
+    );
     await fits('pipeline');
   });
 });
