@@ -99,9 +99,14 @@ export function moment(milliseconds, now) {
 
 const HOUSEKEEPING = /^(?:battery|voltage|rssi|snr|signal|uptime|heap|memory)/i;
 
+/** Whether a metric is the state of the sensor's board. */
+export function isHousekeeping(metric) {
+  return HOUSEKEEPING.test(metric);
+}
+
 /** Order of metrics: measured quantities first, the state of the sensor's board last. */
 export function byInterest(a, b) {
-  return Number(HOUSEKEEPING.test(a)) - Number(HOUSEKEEPING.test(b)) || collator.compare(a, b);
+  return isHousekeeping(a) - isHousekeeping(b) || collator.compare(a, b);
 }
 
 /** Characters of an axis label at most. */

@@ -7,7 +7,7 @@ import { $, setText } from './dom.js';
 import { initExport } from './export.js';
 import { follow } from './feed.js';
 import { paintMap } from './map.js';
-import { learn, load, sensors } from './model.js';
+import { learn, learnPauses, load, sensors } from './model.js';
 import { initOverview, paintOverview } from './overview.js';
 import { forgetBalance, initPipeline, refreshPipeline } from './pipeline.js';
 import {
@@ -97,6 +97,7 @@ function paint() {
   paintMap(serverNow());
   paintOverview();
   void seedVisible();
+  void learnPauses(serverNow());
 }
 
 async function poll() {

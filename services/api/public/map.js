@@ -2,7 +2,7 @@
 
 import { $, setText, svg } from './dom.js';
 import { middleCut } from './format.js';
-import { QUIET_AFTER, sensors } from './model.js';
+import { isQuiet, sensors } from './model.js';
 
 const WIDTH = 100;
 const MARGIN = 8;
@@ -38,19 +38,23 @@ export function project(sites) {
   return { height, places };
 }
 
-/** Sites by position, with the number of their sensors and the time of the last report. */
-export function sitesOf(all) {
+/** Sites by position, with the number of their sensors, the time of the last report, and whether all are quiet. */
+export function sitesOf(all, now) {
   const sites = new Map();
-  for (const { name, site, attributes, seen } of all) {
+  for (const sensor of all) {
+    const { name, site, attributes, seen } = sensor;
+    const quiet = isQuiet(sensor, now);
     const [lat, lon] = [degrees(attributes?.lat, 90), degrees(attributes?.lon, 180)];
     if (lat === null || lon === null) continue;
     const key = `${lat.toFixed(4)} ${lon.toFixed(4)}`;
     const known = sites.get(key);
     if (known === undefined) {
-      if (sites.size < MOST_SITES) sites.set(key, { name, site: site || name, lat, lon, seen, count: 1 });
+      if (sites.size < MOST_SITES)
+        sites.set(key, { name, site: site || name, lat, lon, seen, quiet, count: 1 });
     } else {
       known.count += 1;
       known.seen = Math.max(known.seen, seen);
+      known.quiet &&= quiet;
     }
   }
   return [...sites.values()];
@@ -58,11 +62,11 @@ export function sitesOf(all) {
 
 /** Draws the map. Its card is visible when a device has a position. */
 export function paintMap(now) {
-  const sites = sitesOf(sensors.values());
+  const sites = sitesOf(sensors.values(), now);
   $('map-card').hidden = sites.length === 0;
   if (sites.length === 0) return;
   const { height, places } = project(sites);
-  const marked = sideLabels(places).map((place) => ({ ...place, heard: heardOf(place, now) }));
+  const marked = sideLabels(places).map((place) => ({ ...place, heard: heardOf(place) }));
   // A mark that is drawn again loses the focus and a click on it, so the map is drawn only when it has changed.
   const known = JSON.stringify(marked.map(({ seen: _, ...place }) => place));
   if (known === drawn) return;
@@ -72,9 +76,9 @@ export function paintMap(now) {
   setText($('map-sum'), `${sites.length} ${sites.length === 1 ? 'place' : 'places'}`);
 }
 
-function heardOf({ seen }, now) {
+function heardOf({ seen, quiet }) {
   if (seen === 0) return 'not heard yet';
-  return now - seen > QUIET_AFTER * 1000 ? 'quiet' : 'reporting';
+  return quiet ? 'quiet' : 'reporting';
 }
 
 /**

@@ -2,19 +2,29 @@
 
 import { get } from './api.js';
 import { byInterest } from './format.js';
+import { usualPause } from './series.js';
 
 /** Largest number of sensors in the list. */
 const MAX_SENSORS = 2000;
 const MAX_METRICS = 40;
 export const SPARK_POINTS = 32;
-/** A sensor that has not reported for this long is quiet, seconds. */
-export const QUIET_AFTER = 300;
+/**
+ * A sensor is quiet after three times its usual pause between reports, but not before the least time, and after the
+ * most time if it has reported once only. Seconds.
+ */
+const PAUSES = 3;
+const LEAST_QUIET = 300;
+const MOST_UNKNOWN = 86_400;
 const LATEST_AT_ONCE = 200;
 
-/** Sensors by name: `{name, site, city, kind, year, metrics: Map(metric -> {value, time, unit}), seen, spark}`. */
+/**
+ * Sensors by name: `{name, site, city, kind, year, metrics: Map(metric -> {value, time, unit}), seen, pause, spark}`.
+ * `pause` is the usual one between reports in seconds, null if it is not known, and `judged` the report after which it was learned.
+ */
 export const sensors = new Map();
 
 let full = false;
+let learning = false;
 /** 'loading', 'ready', or 'failed' with the error. */
 const progress = { state: 'loading', error: null };
 
@@ -87,6 +97,51 @@ export function learnUnit(device, metric, unit) {
   if (known !== undefined && unit !== undefined) known.unit = unit;
 }
 
+/** Whether a sensor has not reported for too long, by its own interval. `now` in milliseconds. */
+export function isQuiet(sensor, now) {
+  return sensor.seen === 0 || (isLate(sensor, now) && sensor.judged === sensor.seen);
+}
+
+function isLate({ seen, pause }, now) {
+  const limit = pause === null ? LEAST_QUIET : Math.max(LEAST_QUIET, PAUSES * pause);
+  return now - seen > limit * 1000;
+}
+
+/** Learns the intervals of sensors that may be quiet, one after the other, to limit the load of the server. */
+export async function learnPauses(now) {
+  if (learning) return;
+  learning = true;
+  try {
+    for (const sensor of sensors.values()) {
+      const { seen, judged } = sensor;
+      if (seen > 0 && judged !== seen && isLate(sensor, now)) await learnPause(sensor);
+    }
+  } catch {
+    // The next call tries again. Other parts of the page show the error.
+  }
+  learning = false;
+}
+
+/**
+ * A sensor can send many readings at once, and readings can be received long after their time: the longer of the
+ * pauses between receptions and between times counts.
+ */
+async function learnPause(sensor) {
+  const { name: device, seen } = sensor;
+  const [metric] = [...sensor.metrics].toSorted(([, a], [, b]) => b.time - a.time)[0] ?? [];
+  const readings =
+    metric === undefined ? [] : (await get('/v1/readings', { device, metric, limit: SPARK_POINTS })).readings;
+  const pauses = ['received', 'time'].map((key) => {
+    const seconds = new Set(readings.map((reading) => Math.round(Date.parse(reading[key]) / 1000)));
+    return usualPause([...seconds].sort((a, b) => a - b));
+  });
+  const known = pauses.filter((pause) => pause !== null);
+  Object.assign(sensor, {
+    pause: known.length === 0 ? MOST_UNKNOWN / PAUSES : Math.max(...known),
+    judged: seen,
+  });
+}
+
 /** Fills a sparkline with the newest readings of its metric. Once per sensor and metric. */
 export async function seedSpark(sensor) {
   const { name: device, sparkMetric: metric } = sensor;
@@ -124,6 +179,8 @@ function sensorNamed(name) {
     year: null,
     metrics: new Map(),
     seen: 0,
+    pause: null,
+    judged: null,
     spark: [],
     sparkMetric: null,
     seeded: null,

@@ -2,8 +2,8 @@
 
 import { get, serverNow } from './api.js';
 import { $, element, setText, svg } from './dom.js';
-import { age, byInterest, collator, count, quantity } from './format.js';
-import { explain, QUIET_AFTER, sensors } from './model.js';
+import { age, byInterest, collator, count, isHousekeeping, quantity } from './format.js';
+import { explain, isQuiet, readingState, sensors } from './model.js';
 import { hrefOf } from './sensor-list.js';
 
 /** The most sensors in the table. */
@@ -26,7 +26,11 @@ let listed = '';
 const cells = new Map();
 
 export function initOverview() {
-  for (const id of ['overview-site', 'overview-metric']) $(id).addEventListener('change', paintOverview);
+  $('overview-metric').addEventListener('change', paintOverview);
+  $('overview-site').addEventListener('change', () => {
+    if (selected().members.length === 0) $('overview-metric').value = mostShared($('overview-site').value);
+    paintOverview();
+  });
 }
 
 /** Updates the table: about once a second. Reads figures once a minute, and when another site or metric is chosen. */
@@ -40,8 +44,9 @@ export function paintOverview() {
   paintRows(selection);
 }
 
-/** Fills the lists of sites and metrics when these have changed. */
+/** Fills the lists of sites and metrics when these have changed, for the first time when all sensors are known. */
 function offer() {
+  if (offered === '' && readingState().state !== 'ready') return;
   const sites = new Set();
   const metrics = new Set();
   for (const sensor of sensors.values()) {
@@ -57,7 +62,22 @@ function offer() {
   const first = sensors.size <= MOST_ROWS ? ALL : (names[0] ?? ALL);
   fill($('overview-site'), [[ALL, 'all'], ...names.map((name) => [name, name])], first);
   const pairs = words.map((word) => [word, word]);
-  fill($('overview-metric'), pairs, words[0]);
+  fill($('overview-metric'), pairs, mostShared($('overview-site').value));
+}
+
+/** The metric with numbers that most sensors of a site have. The state of the sensor's board is last. */
+function mostShared(site) {
+  const shares = new Map();
+  for (const sensor of membersOf(site)) {
+    for (const [metric, { value }] of sensor.metrics)
+      if (typeof value === 'number') shares.set(metric, (shares.get(metric) ?? 0) + 1);
+  }
+  const order = ([a, x], [b, y]) => isHousekeeping(a) - isHousekeeping(b) || y - x || byInterest(a, b);
+  return [...shares].sort(order)[0]?.[0];
+}
+
+function membersOf(site) {
+  return [...sensors.values()].filter((sensor) => site === ALL || sensor.site === site);
 }
 
 function fill(select, choices, first) {
@@ -68,8 +88,8 @@ function fill(select, choices, first) {
 
 function selected() {
   const [site, metric] = [$('overview-site').value, $('overview-metric').value];
-  const members = [...sensors.values()]
-    .filter((sensor) => (site === ALL || sensor.site === site) && sensor.metrics.has(metric))
+  const members = membersOf(site)
+    .filter((sensor) => sensor.metrics.has(metric))
     .sort((a, b) => collator.compare(a.name, b.name));
   return { key: JSON.stringify([site, metric]), site, metric, members };
 }
@@ -113,9 +133,9 @@ function paintRows({ key, site, metric, members }) {
   }
   const now = serverNow();
   let [quiet, newest] = [0, 0];
-  for (const { seen } of members) {
-    if (now - seen > QUIET_AFTER * 1000) quiet += 1;
-    newest = Math.max(newest, seen);
+  for (const sensor of members) {
+    if (isQuiet(sensor, now)) quiet += 1;
+    newest = Math.max(newest, sensor.seen);
   }
   for (const sensor of shown) paintRow(sensor, metric, now);
   const parts = [
@@ -131,15 +151,19 @@ function paintRows({ key, site, metric, members }) {
 /** A name is short if the site is chosen. */
 function rowOf(name, site) {
   const short = site !== ALL && name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name;
+  // A long name breaks after a slash, not within a word.
+  const parted = short.split(/(?<=\/)/).flatMap((part) => [element('wbr'), part]);
   const band = svg('polygon', {});
   const line = svg('polyline', {});
   const drawing = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true' }, band, line);
   const parts = { band, line };
-  for (const figure of ['now', 'min', 'mean', 'max']) parts[figure] = element('td', { class: figure });
+  for (const figure of ['min', 'mean', 'max']) parts[figure] = element('td', { class: figure });
+  for (const part of ['value', 'ago']) parts[part] = element('span', { class: part });
+  parts.now = element('td', { class: 'now' }, parts.value, ' ', parts.ago);
   parts.row = element(
     'tr',
     {},
-    element('th', { scope: 'row' }, element('a', { href: hrefOf(name), title: name }, short)),
+    element('th', { scope: 'row' }, element('a', { href: hrefOf(name), title: name }, ...parted)),
     ...[parts.now, parts.min, parts.mean, parts.max],
     element('td', { class: 'day' }, drawing),
   );
@@ -150,9 +174,10 @@ function rowOf(name, site) {
 function paintRow(sensor, metric, now) {
   const parts = cells.get(sensor.name);
   const { value, unit } = sensor.metrics.get(metric);
-  const isQuiet = now - sensor.seen > QUIET_AFTER * 1000;
-  setText(parts.now, isQuiet ? ageOf(sensor.seen, now) : quantity(value, unit));
-  parts.row.dataset.quiet = String(isQuiet);
+  const quiet = isQuiet(sensor, now);
+  setText(parts.value, quantity(value, unit));
+  setText(parts.ago, quiet ? ageOf(sensor.seen, now) : '');
+  parts.row.dataset.quiet = String(quiet);
   const today =
     loaded === JSON.stringify([$('overview-site').value, metric]) ? figures.get(sensor.name) : null;
   for (const figure of ['min', 'mean', 'max']) {

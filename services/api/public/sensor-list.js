@@ -3,7 +3,7 @@
 import { serverNow } from './api.js';
 import { $, element, said, setText, svg } from './dom.js';
 import { age, byInterest, collator, count, quantity } from './format.js';
-import { explain, isCut, QUIET_AFTER, readingState, SPARK_POINTS, seedSpark, sensors } from './model.js';
+import { explain, isCut, isQuiet, readingState, SPARK_POINTS, seedSpark, sensors } from './model.js';
 
 const SPARK_WIDTH = 72;
 const SPARK_HEIGHT = 20;
@@ -216,12 +216,13 @@ function nameMetrics(sensor, row) {
 }
 
 function paintAge(sensor, row) {
-  const seconds = (serverNow() - sensor.seen) / 1000;
+  const now = serverNow();
+  const seconds = (now - sensor.seen) / 1000;
   const heard = sensor.seen === 0 ? 'never' : age(seconds);
   setText(row.age, heard);
   // Complete phrases for a screen reader: "probe-1, heard 5 s ago, temperature 21.5".
   setText(row.heard, `, heard ${/^\d/.test(heard) ? `${heard} ago` : heard}`);
-  row.link.dataset.quiet = String(seconds > QUIET_AFTER);
+  row.link.dataset.quiet = String(isQuiet(sensor, now));
 }
 
 function sparkPoints(values) {

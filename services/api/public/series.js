@@ -61,9 +61,14 @@ function push(columns, ...row) {
   for (const [index, column] of columns.entries()) column.push(row[index]);
 }
 
-/** The line breaks at pauses above this: four times the usual pause (90th percentile, at least a bucket). Seconds. */
+/** The line breaks at pauses above this: four times the usual pause, at least a bucket. Seconds. */
 function breakLength(starts, bucket) {
-  const steps = starts.slice(1).map((start, index) => start - starts[index]);
+  return 4 * Math.max(bucket, usualPause(starts) ?? 0);
+}
+
+/** The usual pause between ascending times, the 90th percentile; null with fewer than two times. */
+export function usualPause(times) {
+  const steps = times.slice(1).map((time, index) => time - times[index]);
   steps.sort((a, b) => a - b);
-  return 4 * Math.max(bucket, steps[Math.floor(steps.length * 0.9)] ?? 0);
+  return steps[Math.floor(steps.length * 0.9)] ?? null;
 }

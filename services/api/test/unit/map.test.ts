@@ -10,7 +10,7 @@ const at = (site: string, lat: unknown, lon: unknown, seen = 0) => ({
 });
 
 test('sensors at one position are one site, with the time of the latest report', () => {
-  const sites = sitesOf([at('a', 38.7, -9.1, 5), at('a', 38.7, -9.1, 9), at('b', '41.15', '-8.6')]);
+  const sites = sitesOf([at('a', 38.7, -9.1, 5), at('a', 38.7, -9.1, 9), at('b', '41.15', '-8.6')], 10);
   assert.deepEqual(
     sites.map(({ site, count, seen }) => ({ site, count, seen })),
     [
@@ -28,7 +28,7 @@ test('values that are not a position on Earth are left out', () => {
     at('d', null, null),
     at('e', Number.NaN, 0),
   ];
-  assert.deepEqual(sitesOf([...odd, { name: 'f', site: 'f', attributes: {}, seen: 0 }]), []);
+  assert.deepEqual(sitesOf([...odd, { name: 'f', site: 'f', attributes: {}, seen: 0 }], 10), []);
 });
 
 test('every place is on the drawing, north up and east right, and a single place in its middle', () => {
