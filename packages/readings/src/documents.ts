@@ -90,17 +90,17 @@ export interface LedgerDocument {
   readonly backend: string;
   readonly readings: ReadingCounts;
   readonly balanced: boolean;
+  /** Why readings cannot be stored now, such as a full disk; null when they can. */
+  readonly trouble: string | null;
   readonly messages: { readonly received: number; readonly retainedSkipped: number };
   readonly mqtt: { readonly connected: boolean; readonly reconnects: number };
   readonly oldestUnstoredSeconds: number;
-  /** Why readings cannot be stored now; null while they can. An ingest process of an earlier version has none. */
-  readonly storeTrouble?: string | null;
   /** The period of `stages`, seconds: the last minute, or less soon after the start. */
   readonly stageSeconds: number;
   readonly stages: Readonly<Record<Stage, StageDocument>>;
   /** Readings that retention deleted since the start, as far as the store counts them. */
   readonly deleted: number;
-  /** Bytes that the process has written to disks since its start; null if not known. Excludes a database server. */
+  /** Bytes that the process has written to disks since `since`; null if not known. Excludes a database server. */
   readonly writtenBytes: number | null;
   /** Missing sequence numbers of all devices, and the devices with missing or repeated numbers. */
   readonly gaps: {

@@ -38,6 +38,10 @@ let named = null;
 let shown = null;
 let last = null;
 let beats = 0;
+/** `live` or `lost`; null before the first connection. */
+let feed = null;
+/** Whether ingest can store readings, as far as is known. */
+let isStoring = true;
 
 /** The views of a narrow window: #/ (sensors), #/today, #/pipeline, #/sensor/<name>. A wide window shows all of them. */
 function route() {
@@ -103,14 +107,12 @@ function paint() {
 async function poll() {
   if (!document.hidden) {
     try {
-      const { unreachable, mqtt, instances } = await refreshPipeline();
+      const { unreachable, mqtt, trouble } = await refreshPipeline();
+      isStoring = trouble === null;
+      showState();
+      complain('store', isStoring ? null : `Readings that cannot be stored wait. ${sentence(trouble)}`);
       complain('ingest', unreachable.length === 0 ? null : unreachable[0].reason);
       complain('mqtt', mqtt.connected ? null : 'Ingest is not connected to the broker. It keeps trying.');
-      const refused = instances.find(({ storeTrouble }) => storeTrouble != null);
-      complain(
-        'store',
-        refused === undefined ? null : `Ingest cannot store readings: ${refused.storeTrouble}`,
-      );
     } catch (error) {
       forgetBalance();
       if (error.status === 403) {
@@ -141,9 +143,22 @@ async function reload() {
   setTimeout(reload, again);
 }
 
-function onState(state) {
+function sentence(text) {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** The state of the feed. While readings cannot be stored, an open feed is not live. */
+function showState() {
+  if (feed === null) return;
+  const [state, text] =
+    feed === 'lost' ? ['lost', 'Reconnecting'] : isStoring ? ['live', 'Live'] : ['lost', 'Not all stored'];
   $('state').dataset.state = state;
-  setText($('state').querySelector('span'), state === 'live' ? 'Live' : 'Reconnecting');
+  setText($('state').querySelector('span'), text);
+}
+
+function onState(state) {
+  feed = state;
+  showState();
   const lost = 'The connection to the server is lost, so values may be out of date. Reconnecting…';
   complain('feed', state === 'live' ? null : lost);
 }

@@ -30,6 +30,8 @@ const LONGEST = 800;
 /** A reading that is not stored after this time is reported. Seconds. */
 const WAITING_AFTER = 2;
 const MAX_GAP_ROWS = 12;
+/** With fewer stored readings, what ingest writes once has too large a share in the bytes per reading. */
+const LEAST_STORED = 1000;
 
 const figures = new Map();
 const bands = new Map();
@@ -86,11 +88,12 @@ export function forgetBalance() {
   setText($('rate'), '–');
 }
 
-function showBalance({ balanced, unreachable }) {
+function showBalance({ balanced, trouble, unreachable }) {
   const mark = $('balance');
-  mark.dataset.balanced = String(balanced);
+  mark.dataset.balanced = String(balanced && trouble === null);
   const missing = unreachable.length === 0 ? '' : `, ${count(unreachable.length)} not answering`;
-  setText(mark, (balanced ? '✓ Balanced' : '✗ Does not add up') + missing);
+  const stored = balanced ? '✓ Balanced' : '✗ Does not add up';
+  setText(mark, (trouble === null ? stored : '✗ Not all is stored') + missing);
   mark.title = balanced ? 'Every reading that came in is accounted for' : 'Some readings are unaccounted for';
 }
 
@@ -103,7 +106,7 @@ function showWaiting(seconds) {
 
 /** What a stored reading costs an SD card. A database server writes on its own, which ingest cannot count. */
 function showWritten({ writtenBytes, readings: { stored }, deleted }) {
-  const isKnown = writtenBytes !== null && writtenBytes > 0 && stored > 0;
+  const isKnown = writtenBytes !== null && writtenBytes > 0 && stored >= LEAST_STORED;
   const parts = isKnown
     ? [`Ingest wrote ${count(writtenBytes / stored)} bytes to disk per stored reading`]
     : [];

@@ -51,7 +51,6 @@ export class FakeIngest {
     truncated: false,
   };
   connected = true;
-  storeTrouble: string | null = null;
   /** Whether a quarantined message can be stored when it is replayed. */
   isCured: (item: QuarantineDocument) => boolean = () => false;
   /** The answer to `POST /explain`, and the bodies of the requests. */
@@ -77,6 +76,8 @@ export class FakeIngest {
   /** Readings that retention deleted. */
   deleted = 0;
   writtenBytes: number | null = 4096;
+  /** Why readings cannot be stored. */
+  trouble: string | null = null;
   /** Median and tail of a stage, seconds, in place of the usual ones. */
   stages: Partial<Record<Stage, readonly [p50: number | null, p99: number | null]>> = {};
   readonly #store: Store;
@@ -228,10 +229,10 @@ export class FakeIngest {
       backend: this.#store.name,
       readings: { received, stored, duplicate, filtered, quarantined, spooled, inFlight },
       balanced: received === stored + duplicate + filtered + quarantined + spooled + inFlight,
+      trouble: this.trouble,
       messages: { received, retainedSkipped: 0 },
       mqtt: { connected: this.connected, reconnects: 0 },
       oldestUnstoredSeconds: 0,
-      storeTrouble: this.storeTrouble,
       stageSeconds: this.stageSeconds,
       stages: {
         travel: stage('travel', [0.0009, 0.0062]),

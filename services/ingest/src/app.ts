@@ -99,13 +99,13 @@ export function createApp(options: AppOptions): Express {
  */
 function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const { pipeline, quarantine, router, instance } = options;
-  const since = formatTime(Date.now() * 1000);
+  const start: Start = { since: formatTime(Date.now() * 1000), writes: diskWrites() ?? 0 };
   const bodyBytes = Math.max(BODY_BYTES, 2 * options.maxPayload);
   const budget = byteBudget(bodyBytes, bodyBytes / 2, options.maxPayload, true);
   const payload = rawBody(options.maxPayload, true);
   const steps = stepHandlers(options);
 
-  const getLedger: RequestHandler = (_request, response) => void response.json(ledger(options, since));
+  const getLedger: RequestHandler = (_request, response) => void response.json(ledger(options, start));
   const explanations = new Explanations();
   const enter: RequestHandler = (_request, response, next) => {
     response.once('close', explanations.enter(senderOf(response)));
@@ -398,10 +398,17 @@ function notesDocument(notes: RouteNotes): NotesDocument {
   };
 }
 
+/** Since when the ledger counts, and the bytes that were written before, such as for opening the store. */
+interface Start {
+  readonly since: string;
+  readonly writes: number;
+}
+
 function ledger(
   { pipeline, instance, backend, broker, retention }: AppOptions,
-  since: string,
+  start: Start,
 ): LedgerDocument {
+  const writes = diskWrites();
   const { accounts, sequences, recent } = pipeline;
   const stages = recent.figures();
   const readings = accounts.counts();
@@ -412,14 +419,14 @@ function ledger(
   const { devices, missing, duplicates, givenUp, unjudged } = sequences;
   return {
     instance,
-    since,
+    since: start.since,
     backend,
     readings,
     balanced: isBalanced(readings),
+    trouble: pipeline.shownTrouble,
     messages: { received: accounts.messages, retainedSkipped: accounts.retainedSkipped },
     mqtt: broker(),
     oldestUnstoredSeconds: pipeline.oldestUnstoredSeconds,
-    storeTrouble: pipeline.storeTrouble,
     stageSeconds: recent.seconds(),
     stages: {
       travel: describe('travel'),
@@ -429,7 +436,7 @@ function ledger(
       end_to_end: describe('end_to_end'),
     },
     deleted: retention.total,
-    writtenBytes: diskWrites(),
+    writtenBytes: writes === null ? null : Math.max(0, writes - start.writes),
     gaps: {
       since: formatTime(sequences.since),
       devices,

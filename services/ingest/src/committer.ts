@@ -57,7 +57,7 @@ export class Committer {
   #unproven = 0;
   /** `performance.now()` when a row last proved to be the cause of an unexpected error. */
   #blamed = Number.NEGATIVE_INFINITY;
-  #failing: string | null = null;
+  #failure: StoreError | null = null;
   #failingSince = 0;
 
   constructor(store: Store, logger: Logger, signal: AbortSignal) {
@@ -67,8 +67,8 @@ export class Committer {
   }
 
   /** The current error of the store; null while it accepts writes. */
-  get failing(): string | null {
-    return this.#failing;
+  get failure(): StoreError | null {
+    return this.#failure;
   }
 
   /**
@@ -241,15 +241,15 @@ export class Committer {
     for (let attempt = 0; ; attempt++) {
       try {
         const result = await call();
-        if (this.#failing !== null) this.#logger.info('store accepts writes again');
-        this.#failing = null;
+        if (this.#failure !== null) this.#logger.info('store accepts writes again');
+        this.#failure = null;
         return result;
       } catch (error) {
         const failure = toFailure(error);
         const isUnexpected = failure.code === 'UNEXPECTED';
         const isLast = isUnexpected && attempt >= unexpected;
         if (failure.code === 'REJECTED' || (isLast && (await mayGiveUp(failure)))) {
-          this.#failing = null;
+          this.#failure = null;
           throw failure;
         }
         if (!isUnexpected && !isRetryable(failure)) throw failure;
@@ -260,11 +260,11 @@ export class Committer {
   }
 
   #observeUnavailable(failure: StoreError, patienceMs: number): void {
-    if (this.#failing === null) {
+    if (this.#failure === null) {
       this.#logger.warn({ err: failure }, 'store refuses writes, retrying');
       this.#failingSince = performance.now();
     }
-    this.#failing = failure.message;
+    this.#failure = failure;
     if (performance.now() - this.#failingSince >= patienceMs) throw new StoreUnavailable(failure.message);
   }
 }

@@ -88,8 +88,8 @@ export class IngestStore implements Store, StoreGuard {
   }
 
   /** Why readings cannot be stored; null while the store is in use. */
-  get trouble(): string | null {
-    return this.#refusal?.message ?? null;
+  get trouble(): StoreError | null {
+    return this.#refusal;
   }
 
   /** Resolves when the store is in use for the first time. Rejects when only an operator can help. */
@@ -272,23 +272,21 @@ export class IngestStore implements Store, StoreGuard {
   }
 
   #refuse(error: StoreError): void {
-    const { message } = error;
+    const { message, hint, cause } = error;
     if (this.#refusal?.message !== message) {
       this.#options.logger.warn({ err: error }, 'the store is not in use, trying again');
       this.#isReported = true;
     }
     // Callers try again, whatever the reason is.
-    this.#refusal = new StoreError('UNAVAILABLE', message, { cause: error.cause });
+    this.#refusal = new StoreError('UNAVAILABLE', message, { cause, ...(hint === null ? {} : { hint }) });
   }
 
   #another(found: string | null): StoreError {
     const { url, journal } = this.#options;
     const which = found === null ? 'is a new store' : 'is another store';
     const todo = `restore a backup to it, or delete ${journal} to use it as it is`;
-    return new StoreError(
-      'UNAVAILABLE',
-      `${maskUrl(url)} ${which}, not the one that ingest wrote to: ${todo}`,
-    );
+    const problem = `${which}, not the one that ingest wrote to: ${todo}`;
+    return new StoreError('UNAVAILABLE', `${maskUrl(url)} ${problem}`, { hint: `it ${problem}` });
   }
 }
 

@@ -140,7 +140,7 @@ export function measure(
     () => [{ value: pipeline.oldestUnstoredSeconds }],
   );
   metrics.gauge('tidegauge_store_in_use', '1 while readings can be stored, otherwise 0', () => [
-    { value: pipeline.storeTrouble === null ? 1 : 0 },
+    { value: pipeline.isStoring ? 1 : 0 },
   ]);
   metrics.gauge('tidegauge_mqtt_connected', '1 while the broker session is connected, otherwise 0', () => [
     { value: broker().connected ? 1 : 0 },

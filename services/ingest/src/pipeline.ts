@@ -7,7 +7,7 @@ import {
   type StatefulResult,
 } from '@tidegauge/readings';
 import { COUNTS, Histogram, type Logger } from '@tidegauge/service';
-import type { SeriesUnit, Store } from '@tidegauge/storage';
+import { isDiskFull, type SeriesUnit, type Store, type StoreError } from '@tidegauge/storage';
 import { TextCache } from '@tidegauge/text';
 import { Accounts } from './accounts.ts';
 import { Backoff } from './backoff.ts';
@@ -40,7 +40,7 @@ import { Spooler } from './spooler.ts';
 export interface PipelineOptions {
   readonly store: Store;
   /** Why the store is not in use; null while it is. Default: it is in use. */
-  readonly storeTrouble?: () => string | null;
+  readonly storeTrouble?: () => StoreError | null;
   readonly router: Router;
   readonly quarantine: Quarantine;
   /** Stores messages while the store is unavailable. With null the messages wait at the broker. */
@@ -205,12 +205,24 @@ export class Pipeline {
 
   /** Why readings cannot be settled now; null when they can. */
   get trouble(): string | null {
-    return this.storeTrouble ?? this.#quarantineTrouble;
+    return this.#storeFailure?.message ?? this.#quarantineTrouble;
   }
 
-  /** Why readings cannot be stored now; null when they can. */
-  get storeTrouble(): string | null {
-    return this.#options.storeTrouble?.() ?? this.#committer.failing;
+  /** `trouble` for clients: without the text of a driver, which can contain hosts and users. */
+  get shownTrouble(): string | null {
+    const failure = this.#storeFailure;
+    if (failure === null) return this.#quarantineTrouble;
+    const what = isDiskFull(failure) ? 'the disk is full' : 'the store is unavailable';
+    return failure.hint === null ? what : `${what}: ${failure.hint}`;
+  }
+
+  /** Whether readings can be stored now. */
+  get isStoring(): boolean {
+    return this.#storeFailure === null;
+  }
+
+  get #storeFailure(): StoreError | null {
+    return this.#options.storeTrouble?.() ?? this.#committer.failure;
   }
 
   /** Whether a bound on readings or bytes in flight is reached. */

@@ -1118,8 +1118,13 @@ export interface components {
             inFlight: number;
         };
         /**
+         * @description Why readings cannot be stored now, such as a full disk; null when they can. Readings wait in the spool, in memory or at
+         *     the broker. With several instances it is that of the first one. Ingest of an earlier version has none.
+         */
+        LedgerTrouble: string | null;
+        /**
          * Format: int64
-         * @description Bytes that ingest has written to disks since its start: an embedded store, the spool and the quarantine. It excludes
+         * @description Bytes that ingest has written to disks since `since`: an embedded store, the spool and the quarantine. It excludes
          *     what a database server writes. null where the kernel does not count them.
          */
         WrittenBytes: number | null;
@@ -1231,11 +1236,10 @@ export interface components {
             backend: string;
             readings: components["schemas"]["Counts"];
             balanced: boolean;
+            trouble?: components["schemas"]["LedgerTrouble"];
             messages: components["schemas"]["Messages"];
             mqtt: components["schemas"]["Mqtt"];
             oldestUnstoredSeconds: number;
-            /** @description Why readings cannot be stored now; null while they can. */
-            storeTrouble?: string | null;
             stageSeconds: components["schemas"]["StageSeconds"];
             stages: components["schemas"]["Stages"];
             deleted?: components["schemas"]["DeletedCount"];
@@ -1252,6 +1256,7 @@ export interface components {
             readings: components["schemas"]["Counts"];
             /** @description True when the account of every instance that answered is balanced. */
             balanced: boolean;
+            trouble: components["schemas"]["LedgerTrouble"];
             messages: components["schemas"]["Messages"];
             mqtt: components["schemas"]["Mqtt"];
             oldestUnstoredSeconds: number;
@@ -3116,6 +3121,7 @@ export interface operations {
                      *         "inFlight": 0
                      *       },
                      *       "balanced": true,
+                     *       "trouble": null,
                      *       "messages": {
                      *         "received": 120,
                      *         "retainedSkipped": 0

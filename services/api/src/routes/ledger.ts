@@ -41,6 +41,8 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
       inFlight: total(({ readings }) => readings.inFlight),
     },
     balanced: instances.every((each) => each.balanced && isBalanced(each.readings)),
+    // An ingest process of an earlier version has none.
+    trouble: instances.find(({ trouble }) => trouble != null)?.trouble ?? null,
     messages: {
       received: total(({ messages }) => messages.received),
       retainedSkipped: total(({ messages }) => messages.retainedSkipped),

@@ -63,15 +63,22 @@ test('the ledger shows whether it is balanced', async (t) => {
     const shown = page.locator('#equation > div:visible');
     const figures = (await shown.allInnerTexts()).join(' ').replace(/\s+/g, ' ');
     assert.equal(figures, 'received 361 stored 360 duplicate 0 quarantined 1 spooled 0 in flight 0');
-    assert.match(await textOf(page, '#written'), /^Ingest wrote 11 bytes to disk per stored reading$/);
+    assert.equal(await textOf(page, '#written'), '', 'too few readings for a figure');
+    for (const count of ['stored', 'received'] as const) api.ingest.counts[count] += 3640;
+    api.ingest.writtenBytes = 44_000;
+    await until('a figure', async () =>
+      /^Ingest wrote 11 bytes to disk per stored reading$/.test(await textOf(page, '#written')),
+    );
     assert.match(await textOf(page, '.stage[data-stage="end_to_end"]'), /1\.9 ms to 12 ms/);
+    api.ingest.trouble = 'database or disk is full: free some space';
+    await until('the trouble', async () => (await textOf(page, '#balance')) === '✗ Not all is stored');
+    assert.equal(await textOf(page, '#state'), 'Not all stored');
+    assert.match(await textOf(page, '#banner'), /cannot be stored wait\. Database or disk is full: free/);
+    api.ingest.trouble = null;
+    await until('the end of it', async () => (await textOf(page, '#state')) === 'Live');
+    assert.equal(await textOf(page, '#balance'), '✓ Balanced');
     api.ingest.counts.received += 3;
     await until('the imbalance', async () => (await textOf(page, '#balance')).includes('Does not add up'));
-    api.ingest.storeTrouble = 'postgres://db/tidegauge is a new store';
-    await until('the store', async () =>
-      /cannot store .* is a new store$/.test(await textOf(page, '#banner')),
-    );
-    api.ingest.storeTrouble = null;
     api.ingest.connected = false;
     await until('the banner', async () => /not connected to the broker/.test(await textOf(page, '#banner')));
   });

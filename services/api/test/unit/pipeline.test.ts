@@ -23,6 +23,7 @@ test('the ledger has the sums over all instances and the ledger of each', async 
   await other.commit([reading(3)]);
   [main.ingest.deleted, other.deleted] = [3, 4];
   other.refuse('x', 'malformed', 'no', 'x');
+  other.trouble = 'the disk is full';
   const { status, body } = await api.call('GET', '/v1/ledger');
   assert.equal(status, 200);
   assert.deepEqual(body.readings, {
@@ -35,6 +36,7 @@ test('the ledger has the sums over all instances and the ledger of each', async 
     inFlight: 0,
   });
   assert.equal(body.balanced, true);
+  assert.equal(body.trouble, 'the disk is full');
   assert.equal(body.since, '2026-11-21T08:00:00.000000Z');
   assert.equal(body.stageSeconds, 60);
   assert.equal(body.deleted, 7);

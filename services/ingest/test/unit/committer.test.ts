@@ -116,7 +116,7 @@ describe('failures', { concurrency: true }, () => {
     const committer = new Committer(store, logger, new AbortController().signal);
     const result = await committer.commit(readings([1, 2]));
     assert.deepEqual([result.stored, result.rejected.size], [2, 0]);
-    assert.equal(committer.failing, null);
+    assert.equal(committer.failure, null);
   });
 
   test('a store that reports itself healthy but fails on every row is retried after a bounded number of rows', async () => {
@@ -128,8 +128,8 @@ describe('failures', { concurrency: true }, () => {
     const store = failing(write, () => true);
     const committer = new Committer(store, logger, new AbortController().signal);
     const committed = committer.commit(readings(new Array<number>(1500).fill(1)));
-    while (committer.failing === null) await sleep(10);
-    assert.equal(committer.failing, 'what is this');
+    while (committer.failure === null) await sleep(10);
+    assert.equal(committer.failure?.message, 'what is this');
     ill = false;
     const { stored, rejected } = await committed;
     assert.deepEqual([stored, rejected.size], [500, 1000]);
@@ -151,7 +151,7 @@ describe('failures', { concurrency: true }, () => {
       readings: {
         value: {
           write: async (batch: readonly Reading[]) => {
-            seen.push(committer.failing);
+            seen.push(committer.failure?.message ?? null);
             if (failures-- > 0) throw new StoreError('UNAVAILABLE', 'away');
             return real.readings.write(batch);
           },
@@ -165,7 +165,7 @@ describe('failures', { concurrency: true }, () => {
       rejected: new Map(),
     });
     assert.deepEqual(seen, [null, 'away', 'away', 'away']);
-    assert.equal(committer.failing, null);
+    assert.equal(committer.failure, null);
   });
 });
 

@@ -62,7 +62,7 @@ const unavailable = (pattern: RegExp) => (error: unknown) =>
   error instanceof StoreError && error.code === 'UNAVAILABLE' && pattern.test(error.message);
 const inUse = (store: IngestStore) =>
   waitUntil(
-    () => store.trouble ?? 'it',
+    () => store.trouble?.message ?? 'it',
     () => store.trouble === null,
     { timeoutMs: 30_000 },
   );
@@ -135,7 +135,7 @@ test('a new store in place of the known one is not written to until a backup is 
   bench.replace();
   const held = await bench.open();
   assert.match(
-    held.trouble!,
+    held.trouble!.message,
     /is a new store, not the one that ingest wrote to: restore a backup .* or delete .*ingest\.sqlite\.identity/,
   );
   await assert.rejects(held.readings.write(batch), unavailable(/is a new store/));
@@ -154,7 +154,7 @@ test('another store is used as it is when the journal is deleted', async (contex
   await store.identify('this-one');
   await store.close();
   const held = await bench.open();
-  assert.match(held.trouble!, /is another store/);
+  assert.match(held.trouble!.message, /is another store/);
   rmSync(bench.journal);
   await inUse(held);
   await held.readings.write(batch);
@@ -187,7 +187,7 @@ test('a busy store is compared once, an idle one before its next call', async (c
   await assert.rejects(store.readings.write(batch), unavailable(/is another store/));
   // A server that is not set up yet, for example without its database, does not end a process that used it.
   other.exec('pragma user_version = 1000');
-  await waitUntil('its refusal', () => /newer than/.test(store.trouble!), { timeoutMs: 30_000 });
+  await waitUntil('its refusal', () => /newer than/.test(store.trouble!.message), { timeoutMs: 30_000 });
   other.exec(`update tidegauge_state set value = '${identity}' where name = 'identity'`);
   other.exec(`pragma user_version = ${schema}`);
   await inUse(store);
