@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { openExisting, Progress } from '@tidegauge/copy';
-import { lockDirectory } from '@tidegauge/service';
+import { ConfigError, lockDirectory } from '@tidegauge/service';
 import { StoreError } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
 import { isOutOfSpace } from './backup-files.ts';
@@ -10,7 +11,7 @@ import type { Watching } from './contents.ts';
 import { type Dump, dumpStore } from './dump.ts';
 import { dumpSqlite, isSqliteFile } from './dump-sqlite.ts';
 import type { KeepRule } from './keep.ts';
-import { type BackupMethod, type Manifest, newManifest } from './manifest.ts';
+import { type BackupMethod, type Manifest, newManifest, readManifest } from './manifest.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   readonly version: string;
@@ -42,10 +43,12 @@ export async function backUp(options: BackupOptions, signal: AbortSignal): Promi
   const progress = new Progress(process.stderr, 'backup');
   try {
     await removeLeftovers(to);
+    const known = await lastIdentity(to);
     const method: BackupMethod = format === 'auto' && isSqliteFile(store) ? 'sqlite' : 'portable';
     let manifest: Manifest | null = null;
     const path = await writeBackup(to, started, async (folder) => {
       const dump = await dumpBy(method, store, folder, { signal, progress });
+      if (known !== null && dump.identity === null) throw newStore(store, to);
       manifest = newManifest({
         method,
         tidegauge: version,
@@ -66,6 +69,21 @@ export async function backUp(options: BackupOptions, signal: AbortSignal): Promi
     progress.stop();
     lock.release();
   }
+}
+
+/** The identity of the data in the newest backup, or null. */
+async function lastIdentity(directory: string): Promise<string | null> {
+  const newest = (await listBackups(directory)).at(-1);
+  if (newest === undefined) return null;
+  const manifest = await readManifest(join(directory, newest.name)).catch(() => null);
+  return manifest?.identity ?? null;
+}
+
+/** A backup of an empty store in place of a dead one would be the newest, and others would be deleted for it. */
+function newStore(store: string, to: string): ConfigError {
+  return new ConfigError([
+    `${maskUrl(store)} is a new store, not the one of the backups in ${to}: restore one of them to it, or use another directory`,
+  ]);
 }
 
 async function dumpBy(method: BackupMethod, url: string, folder: string, watching: Watching): Promise<Dump> {

@@ -70,6 +70,23 @@ test('restores a SQLite file to SQLite and to another store', { timeout: 120_000
   );
 });
 
+test('refuses a backup of a new store in place of the one of the earlier backups', async () => {
+  const [store, to, empty] = [fresh('json:'), fresh(), fresh('json:')];
+  await fillStore(openStore(store), 100);
+  await withStore(store, (opened) => opened.identify('this-data'));
+  await withStore(empty, async () => {});
+  const made = await backUp(store, to);
+  const { code, stderr } = await program(BACKUP, '--store', empty, '--to', to);
+  assert.equal(code, 2);
+  assert.match(stderr, /is a new store, not the one of the backups in .*: restore one of them to it/);
+  assert.deepEqual(
+    readdirSync(to).filter((name) => name.startsWith('tidegauge-')),
+    [basename(made.path)],
+  );
+  await restored(to, empty);
+  await backUp(empty, to);
+});
+
 test('restores lines of JSON to SQLite, exactly', { timeout: 120_000 }, async () => {
   const [store, to, target] = [fresh('json:'), fresh(), fresh('sqlite:')];
   await fillStore(openStore(store), 2000);
