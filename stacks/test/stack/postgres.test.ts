@@ -75,8 +75,7 @@ test('a rolling update under load loses nothing', { skip }, async () => {
       name,
     ]);
     await board.docker(['tag', image, `${name}:next`]);
-    // A task counts as stable after 5 s here. The stack uses 30 s.
-    const update = ['--detach', '--no-resolve-image', '--update-monitor', '5s', '--image', `${name}:next`];
+    const update = ['--detach', '--no-resolve-image', '--image', `${name}:next`];
     await board.docker(['service', 'update', ...update, name]);
     await until(`the update of ${service}`, async () => {
       const status = await board.docker(['service', 'inspect', '--format', '{{.UpdateStatus.State}}', name]);
