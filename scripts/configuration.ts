@@ -54,7 +54,7 @@ export async function configurationPage(): Promise<string> {
   return `# Configuration
 
 Every program of this project has \`--help\` and, where it has settings, \`--print-config\`, which prints the settings in
-force with secrets masked. An unknown option or a wrong value ends it with exit code 2 and one line for each mistake.
+force, with secrets masked, as the program accepts them: as lines of an environment file, or as options. An unknown option or a wrong value ends it with exit code 2 and one line for each mistake.
 
 A service is configured by environment variables, or by options of the same name in lower case
 (\`HTTP_PORT=9000\`, \`--http-port 9000\`). An option has precedence. A secret can be in a file, which the variable with

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -32,7 +31,7 @@ def main(argv: Sequence[str], environment: Mapping[str, str]) -> int:
             _print_error(mistake)
         return EXIT_SETTINGS
     if options.print_config:
-        print(json.dumps(options.document(), indent=2))  # noqa: T201
+        print('\n'.join(options.lines()))  # noqa: T201
         return EXIT_OK
     configure_logging(options)
     if environment.get('STOP_WITH_STDIN') == 'true':

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NoReturn
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from tidegauge_sim.devices import PROFILES, SECOND
 from tidegauge_sim.payloads import FORMATS, TIME_UNITS, Format, TimeUnit
@@ -49,7 +49,7 @@ class Broker:
 
     def __str__(self) -> str:
         host = f'[{self.host}]' if ':' in self.host else self.host
-        user = '' if self.user is None else f'{self.user}@'
+        user = '' if self.user is None else f'{quote(self.user, safe="")}@'
         return f'{"mqtts" if self.tls else "mqtt"}://{user}{host}:{self.port}'
 
 
@@ -108,6 +108,16 @@ class Options:
         if self.password is not None:
             values['password'] = '***'  # noqa: S105
         return {name: str(v) if isinstance(v, Broker | Path) else v for name, v in values.items()}
+
+    def lines(self) -> list[str]:
+        """The settings as lines of an environment file, which `load` reads again. The password is masked."""
+        values: dict[str, Any] = {flag.variable: getattr(self, flag.field) for flag in FLAGS}
+        values['SIM_METRICS'] = 'mixed' if self.metrics is None else ','.join(self.metrics)
+        values['SIM_GATEWAYS'] = 'each' if self.gateways == self.sensors else self.gateways
+        values['SIM_START'] = None if self.live else self.document()['start']
+        values['SIM_PASSWORD'] = None if self.password is None else '***'
+        del values['SIM_PRINT_CONFIG']
+        return [f'# {name} is not set' if v is None else f'{name}={_text(v)}' for name, v in values.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +246,10 @@ def _password(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else 'not UTF-8 text'
         return None, [f'SIM_PASSWORD_FILE: got "{file}", expected a readable file ({reason})']
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _without_password(text: str | None) -> str:

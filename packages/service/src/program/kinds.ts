@@ -16,6 +16,8 @@ export interface Kind<T> {
   parse(text: string): T;
   /** For a kind that is a list: joins the values of an option that is given several times. */
   readonly parseAll?: (texts: readonly string[]) => T;
+  /** For a kind that is a list in one text: what is between its values. */
+  readonly separator?: string;
 }
 
 function fail(problem: string): never {
@@ -180,13 +182,15 @@ export function url(...schemes: readonly string[]): Kind<string> {
 
 /** Several values of one kind, separated by commas. The option may also be given several times. */
 export function list<T>(kind: Kind<T>): Kind<readonly T[]> {
-  const split = (value: string) => value.split(',').map((part) => kind.parse(part.trim()));
+  const separator = ',';
+  const split = (value: string) => value.split(separator).map((part) => kind.parse(part.trim()));
   return {
     ...listOf(kind),
     takes: `a comma-separated list, each ${kind.takes}`,
     placeholder: `${placeholderOf(kind)},…`,
     parse: split,
     parseAll: (texts) => texts.flatMap(split),
+    separator,
   };
 }
 

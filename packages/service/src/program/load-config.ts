@@ -3,10 +3,17 @@ import { secretsIn } from '@tidegauge/text';
 import { keepSecret } from '../secrets.ts';
 import { type CommandLine, readCommandLine, type Source } from './command-line.ts';
 import { ConfigError } from './config-error.ts';
-import { shown } from './print-config.ts';
 import { argumentName, type Config, flagName, type Schema, type Setting, variableName } from './settings.ts';
+import { shown } from './shown.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The settings in force. */
+export interface Settings<S extends Schema> {
+  readonly config: Config<S>;
+  /** What each value was read from, by the key of the setting. Settings without a value are left out. */
+  readonly sources: ReadonlyMap<string, Source>;
+}
 
 /**
  * Reads settings. Precedence, from low to high: default, file (`…_FILE`), environment, option.
@@ -18,7 +25,20 @@ export function loadConfig<S extends Schema>(
   argv: readonly string[],
   env: Environment,
 ): Config<S> {
-  return configOf(schema, readCommandLine(schema, argv), env);
+  return readSettings(schema, argv, env).config;
+}
+
+/**
+ * As `loadConfig`, with what each value was read from.
+ *
+ * @throws {ConfigError}
+ */
+export function readSettings<S extends Schema>(
+  schema: S,
+  argv: readonly string[],
+  env: Environment,
+): Settings<S> {
+  return settingsOf(schema, readCommandLine(schema, argv), env);
 }
 
 /**
@@ -26,15 +46,22 @@ export function loadConfig<S extends Schema>(
  *
  * @throws {ConfigError}
  */
-export function configOf<S extends Schema>(schema: S, commandLine: CommandLine, env: Environment): Config<S> {
+export function settingsOf<S extends Schema>(
+  schema: S,
+  commandLine: CommandLine,
+  env: Environment,
+): Settings<S> {
   const problems = [...commandLine.problems];
   const config: Record<string, unknown> = {};
+  const sources = new Map<string, Source>();
   for (const [key, setting] of Object.entries(schema)) {
-    const source = commandLine.given.get(key) ?? fromEnvironment(key, setting, env, problems);
-    config[key] = source === null ? absent(key, setting, problems) : parse(source, setting, problems);
+    const given = commandLine.given.get(key) ?? fromEnvironment(key, setting, env, problems);
+    const source = given ?? defaultOf(key, setting, problems);
+    if (source !== null) sources.set(key, source);
+    config[key] = source === null ? null : parse(source, setting, problems);
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return Object.freeze(config) as Config<S>;
+  return { config: Object.freeze(config) as Config<S>, sources };
 }
 
 /**
@@ -68,8 +95,8 @@ function fromEnvironment(
   }
 }
 
-function absent(key: string, setting: Setting<unknown>, problems: string[]): unknown {
-  if (setting.default !== undefined) return setting.kind.parse(setting.default);
+function defaultOf(key: string, setting: Setting<unknown>, problems: string[]): Source | null {
+  if (setting.default !== undefined) return { label: variableName(key), texts: [setting.default] };
   if (setting.required) {
     const name = setting.positional ? argumentName(key) : `${variableName(key)} (${flagName(key)})`;
     problems.push(`${name} is missing: ${setting.kind.takes}`);

@@ -1,30 +1,42 @@
-import { maskUrl, maskUrls } from '@tidegauge/text';
-import { argumentName, type Config, flagName, type Schema, variableName } from './settings.ts';
+import type { Settings } from './load-config.ts';
+import { argumentName, flagName, type Schema, variableName } from './settings.ts';
+import { shown } from './shown.ts';
 
 /** How a program is configured, and so how its settings are named: by variables and options, or by options only. */
 export type ConfiguredBy = 'environment' | 'options';
 
-/** The settings in force, one line each, with secrets masked: `HTTP_PORT=8080`, or `--rounds=3`. */
+/**
+ * The settings in force, as the program reads them: lines of an environment file (`HTTP_PORT=8080`), or options
+ * (`--rounds=3`) and then arguments. Secrets are masked. Other lines are comments.
+ */
 export function printConfig<S extends Schema>(
   schema: S,
-  config: Config<S>,
+  { sources }: Settings<S>,
   by: ConfiguredBy = 'environment',
 ): string {
-  return Object.entries(schema)
-    .map(([key, setting]) => {
-      const option = by === 'environment' ? variableName(key) : flagName(key);
-      const name = setting.positional ? argumentName(key) : option;
-      const value = config[key];
-      if (value === null) return `# ${name} is not set`;
-      return `${name}=${setting.secret === true ? '***' : shown(value)}`;
-    })
-    .join('\n');
+  const lines: string[] = [];
+  const positional: string[] = [];
+  for (const [key, setting] of Object.entries(schema)) {
+    const name = setting.positional ? argumentName(key) : nameOf(key, by);
+    const source = sources.get(key);
+    if (source === undefined) {
+      lines.push(`# ${name} is not set`);
+      continue;
+    }
+    const { kind, secret } = setting;
+    const texts = source.texts.map((text) => (secret === true ? '***' : shown(text, kind.separator)));
+    if (setting.positional) positional.push(...texts);
+    else if (by === 'environment') lines.push(`${name}=${texts.join(kind.separator)}`);
+    else lines.push(...texts.map((text) => `${name}=${text}`));
+  }
+  return [...lines, ...argumentLines(positional, by)].join('\n');
 }
 
-/** A value that is safe to print: the password of any URL is masked, whichever setting it belongs to. */
-export function shown(value: unknown): string {
-  if (Array.isArray(value)) return value.map(shown).join(',');
-  if (typeof value === 'object') return maskUrls(JSON.stringify(value));
-  const text = String(value);
-  return /^[a-z][a-z0-9+.-]*:/i.test(text) ? maskUrl(text) : maskUrls(text);
+function nameOf(key: string, by: ConfiguredBy): string {
+  return by === 'environment' ? variableName(key) : flagName(key);
+}
+
+function argumentLines(texts: readonly string[], by: ConfiguredBy): readonly string[] {
+  if (by === 'environment') return texts.map((text) => `# argument: ${text}`);
+  return texts.some((text) => text.startsWith('-')) ? ['--', ...texts] : texts;
 }

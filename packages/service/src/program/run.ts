@@ -3,7 +3,7 @@ import { readCommandLine } from './command-line.ts';
 import { ConfigError } from './config-error.ts';
 import { EXIT } from './exit-codes.ts';
 import { printGroupHelp, printHelp } from './help.ts';
-import { configOf, secretsOf } from './load-config.ts';
+import { secretsOf, settingsOf } from './load-config.ts';
 import { printConfig } from './print-config.ts';
 import {
   type Command,
@@ -76,15 +76,16 @@ async function runProgram(
   }
   // A signal counts from here on, also while the program starts.
   const signals = watchSignals();
-  const config = configOf(
+  const inForce = settingsOf(
     settings,
     commandLine,
     by === 'environment' ? process.env : secretsOf(settings, process.env),
   );
   if (commandLine.printConfig) {
-    process.stdout.write(`${printConfig(settings, config, by)}\n`);
+    process.stdout.write(`${printConfig(settings, inForce, by)}\n`);
     return EXIT.OK;
   }
+  const { config } = inForce;
   return isService(program) ? runService(program, config, signals) : runCommand(program, config, signals);
 }
 

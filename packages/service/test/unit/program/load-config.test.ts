@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as kind from '@tidegauge/service';
-import { ConfigError, configTable, defineConfig, loadConfig, printConfig } from '@tidegauge/service';
+import {
+  ConfigError,
+  configTable,
+  defineConfig,
+  loadConfig,
+  printConfig,
+  readSettings,
+} from '@tidegauge/service';
 
 const schema = defineConfig({
   store: {
@@ -75,11 +82,11 @@ test('a secret is read from the file that _FILE names and never printed', () => 
   try {
     const file = join(directory, 'password');
     writeFileSync(file, 'hunter2\n');
-    const config = loadConfig(schema, ['--store', 'postgres://u:geheim@h/db'], {
+    const settings = readSettings(schema, ['--store', 'postgres://u:geheim@h/db'], {
       BROKER_PASSWORD_FILE: file,
     });
-    assert.equal(config.brokerPassword, 'hunter2');
-    const printed = printConfig(schema, config);
+    assert.equal(settings.config.brokerPassword, 'hunter2');
+    const printed = printConfig(schema, settings);
     assert.doesNotMatch(printed, /hunter2|geheim/);
     assert.match(printed, /STORE=postgres:\/\/u:\*\*\*@h\/db/);
     assert.match(printed, /BROKER_PASSWORD=\*\*\*/);
@@ -115,11 +122,14 @@ test('the password of any URL is masked, in every setting, in lists and in error
     broker: { kind: kind.url('mqtt'), help: 'x' },
     ingest: { kind: kind.list(kind.url('http')), help: 'x' },
   });
-  const config = loadConfig(open, [], {
+  const settings = readSettings(open, [], {
     BROKER: 'mqtt://u:hun@ter@2?password=hun@h',
-    INGEST: 'http://a:hunter2@b, http://c?token=hunter2',
+    INGEST: 'http://a:hunter2@b, http://c?token=hunter2, http://d:hunter2@e',
   });
-  assert.equal(printConfig(open, config), 'BROKER=mqtt://u:***\nINGEST=http://a:***@b,http://c?token=***');
+  assert.equal(
+    printConfig(open, settings),
+    'BROKER=mqtt://u:***\nINGEST=http://a:***@b,http://c?token=***,http://d:***@e',
+  );
   assert.throws(
     () => loadConfig(open, ['--broker', 'amqp://u:hunter2@h'], {}),
     ({ message }: Error) => message.includes('"amqp://u:***@h"') && !message.includes('hunter2'),
