@@ -172,7 +172,8 @@ export function url(...schemes: readonly string[]): Kind<string> {
     placeholder: 'URL',
     limits: begins.join(', '),
     parse(value) {
-      const scheme = /^([a-z][a-z0-9+.-]*):/.exec(value)?.[1] ?? fail('it has no scheme');
+      const scheme =
+        /^([a-z][a-z0-9+.-]*):/.exec(value)?.[1] ?? fail(`it has no scheme${didYouMean(value, begins)}`);
       if (!schemes.includes(scheme)) fail(`its scheme is ${scheme}${didYouMean(scheme, schemes)}`);
       const problem = hostProblem(scheme, value);
       return problem === null ? value : fail(problem);

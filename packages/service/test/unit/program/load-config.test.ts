@@ -75,6 +75,7 @@ test('all mistakes are reported together, each with the name, the value and what
   assert.match(found.join('\n'), /unexpected argument "stray"/);
   assert.match(found.join('\n'), /GRACE must be a duration such as 250ms.*; got "5"/);
   assert.match(found.join('\n'), /STORE must be a URL that begins with sqlite: or postgres:; got .*/);
+  assert.match(problems(['--store', 'postgres'])[0]!, /: it has no scheme: did you mean postgres:\?$/);
 });
 
 test('a secret is read from the file that _FILE names and never printed', () => {
