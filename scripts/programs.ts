@@ -23,7 +23,7 @@ export async function npmPrograms(): Promise<readonly NpmProgram[]> {
   };
   const found: NpmProgram[] = [];
   for (const [script, command] of Object.entries(scripts)) {
-    const file = /^node scripts\/run\.js (?:--\w+ )?(\S+\.ts)/.exec(command)?.[1];
+    const file = /^exec node scripts\/run\.js (?:--\w+ )?(\S+\.ts)/.exec(command)?.[1];
     if (file === undefined || OTHERS.test(file)) continue;
     const { program } = (await import(pathToFileURL(join(ROOT, file)).href)) as {
       readonly program?: Program;
