@@ -19,6 +19,7 @@ import { DEVICE, NumberedPublisher } from '../src/brokers/publisher.ts';
 import { textTable } from '../src/results/table.ts';
 import type { Closers } from '../src/targets/closers.ts';
 import { provideFolder } from '../src/targets/targets.ts';
+import { unlessAborted } from '../src/unless-aborted.ts';
 
 /**
  * `npm run bench:brokers`: publishes numbered messages through a broker into ingest with SQLite, kills the broker and
@@ -121,7 +122,7 @@ async function measure(
     await sleep(down * 1000, undefined, { signal });
     ingest = await startIngestProcess(env);
   }
-  await Promise.race([publisher.done, aborted(signal)]);
+  await unlessAborted(publisher.done, signal);
   await settled(ingest, settleMs, signal);
 
   const found = await storedNumbers(store);
@@ -163,12 +164,6 @@ async function storedNumbers(url: string): Promise<ReadonlySet<number>> {
   } finally {
     await store.close();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }
 
 function report(command: string | null, result: Result): string {

@@ -7,6 +7,7 @@ import {
   defineCommand,
   EXIT,
   repeated,
+  reportError,
   run,
   type Schema,
 } from '@tidegauge/service/program';
@@ -24,7 +25,10 @@ import { report } from './results/report.ts';
 import { type Phase, RunMarks } from './results/run-marks.ts';
 import { type Summary, summarize } from './results/summary.ts';
 import { Closers } from './targets/closers.ts';
+import { unlessAborted } from './unless-aborted.ts';
 import { asUsageError } from './usage-errors.ts';
+
+const INTERRUPTED = 'it was interrupted';
 
 const PROPERTY_SETTING = {
   property: {
@@ -37,7 +41,9 @@ const PROPERTY_SETTING = {
 export const program: CommandGroup = {
   name: 'npm run loadtest',
   summary: 'Load tests with k6. Starts what it needs on this machine, runs, and prints figures as YCSB does.',
-  details: 'A run whose figures do not count, because k6 was too slow or was interrupted, ends with 3.',
+  details:
+    'A run whose figures do not count, because k6 was too slow or was interrupted, ends with 3. Ctrl-C ends a run and prints\n' +
+    'its figures so far; a second Ctrl-C ends it at once.',
   examples: [
     'npm run loadtest -- records --workload a --store postgres --records 100000 --ops 10000 --threads 16',
   ],
@@ -55,6 +61,7 @@ function profileCommand<S extends Schema, T>(name: string, given: Profile<S, T>)
   return defineCommand({
     name,
     summary: profile.summary,
+    measures: true,
     settings: profile.takesProperties ? { ...profile.settings, ...PROPERTY_SETTING } : profile.settings,
     async run(options, signal) {
       const { property, ...config } = options as CommonConfig & {
@@ -69,7 +76,9 @@ function profileCommand<S extends Schema, T>(name: string, given: Profile<S, T>)
           runProfile(profile, { ...config, json: file }, checked, signal),
         );
       } catch (error) {
-        throw asUsageError(error);
+        if (!signal.aborted) throw asUsageError(error);
+        process.stdout.write(`INVALID: ${INTERRUPTED} before it had figures\n`);
+        return EXIT.INVALID;
       }
     },
   });
@@ -91,17 +100,22 @@ async function runProfile(
     const marks = prometheus === null ? null : new RunMarks(prometheus, say);
     const during = <R>(phase: Phase, work: () => Promise<R>) =>
       marks === null ? work() : marks.during(phase, testid, work);
-    const prepared = await during('load', () => profile.prepare(config, checked, { closers, signal, say }));
+    signal.throwIfAborted();
+    const prepared = await during('load', () =>
+      unlessAborted(profile.prepare(config, checked, { closers, signal, say }), signal),
+    );
     if (prepared === null) return EXIT.OK;
     const { verify, drive, script = profile.script, ...given } = prepared;
     const push = prometheus === null ? {} : { push: { prometheus, testid } };
     const plan: Plan = { ...given, seed: config.seed, thresholds: thresholdsOf(config) };
+    say('running: Ctrl-C ends the run and prints its figures');
     const measured = await during(
       'run',
-      drive ?? (() => measure(plan, script, config, { signal, say, ...push })),
+      () => drive?.(signal) ?? measure(plan, script, config, { signal, say, ...push }),
     );
-    const invalid = signal.aborted ? [...measured.invalid, 'it was interrupted'] : measured.invalid;
-    const found = verify === undefined ? null : await during('verify', () => verify(measured));
+    const invalid = signal.aborted ? [...measured.invalid, INTERRUPTED] : measured.invalid;
+    const found =
+      verify === undefined ? null : await during('verify', () => verify(measured).catch(unverified));
     const failures = [...measured.failures, ...(found?.failures ?? [])];
     report(plan, { ...measured, invalid, failures, facts: found?.facts ?? {} }, config);
     if (invalid.length > 0) return EXIT.INVALID;
@@ -111,13 +125,18 @@ async function runProfile(
   }
 }
 
+/** What was measured is reported although a server has failed since. */
+function unverified(error: unknown): Pick<Summary, 'facts' | 'failures'> {
+  return { facts: {}, failures: [`the result cannot be verified: ${reportError(error).text}`] };
+}
+
 async function measure(
   plan: Plan,
   script: string,
   config: CommonConfig,
   { say, ...options }: Pick<K6Options, 'push' | 'signal'> & { readonly say: (line: string) => void },
 ): Promise<Summary> {
-  const k6 = config.k6 ?? (await buildK6());
+  const k6 = config.k6 ?? (await unlessAborted(buildK6(), options.signal));
   const dashboardPort = config.dashboard ? config.dashboardPort : null;
   if (dashboardPort !== null) say(`dashboard: http://127.0.0.1:${dashboardPort}/`);
   const open = plan.parts.some(({ model }) => model.kind === 'open');

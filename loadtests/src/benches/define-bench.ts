@@ -17,7 +17,11 @@ import { STORE_SETTINGS } from '../profiles/settings.ts';
 import { machine, provenance } from '../results/machine.ts';
 import { REPEAT_SETTINGS, type RepeatOptions, runRepeatedly } from '../results/repeat.ts';
 import { Closers } from '../targets/closers.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import { asUsageError } from '../usage-errors.ts';
+
+/** A benchmark that is interrupted ends by itself within this time, or its servers are stopped. */
+const END_MS = 10_000;
 
 /** Options that most benchmarks have. */
 export const BENCH_SETTINGS = defineConfig({
@@ -91,7 +95,8 @@ async function runOnce<S extends Schema, T>(
 ): Promise<number> {
   const closers = new Closers();
   try {
-    const { failure, ...figures } = await bench.run(config, checked, { closers, signal });
+    const running = bench.run(config, checked, { closers, signal });
+    const { failure, ...figures } = await unlessAborted(running, signal, END_MS);
     if (json !== null) writeFigures(json, config, figures);
     if (failure === undefined) return EXIT.OK;
     process.stderr.write(`${failure}\n`);

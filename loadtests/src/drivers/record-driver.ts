@@ -80,10 +80,13 @@ export class RecordDriver {
     );
   }
 
-  /** Runs the next `count` operations, divided over all threads. The first threads also run the remainder. */
-  async run(count: number): Promise<RecordBlock> {
+  /**
+   * Runs the next `count` operations, divided over all threads. The first threads also run the remainder. No operation
+   * starts after an abort.
+   */
+  async run(count: number, signal?: AbortSignal): Promise<RecordBlock> {
     const meter = new Meter();
-    const { seconds, done } = await this.observe(count, meter);
+    const { seconds, done } = await this.observe(count, meter, signal === undefined ? {} : { signal });
     return meter.block(seconds, done);
   }
 

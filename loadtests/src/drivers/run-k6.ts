@@ -75,6 +75,8 @@ async function runProcess(
       ...(authority === undefined ? {} : { SSL_CERT_FILE: authority }),
       ...(samples === undefined ? {} : { K6_CSV_TIME_FORMAT: 'unix_micro' }),
     },
+    // k6 ends without figures when SIGINT arrives twice: from the terminal, and from this process.
+    ownGroup: true,
     stopSignal: 'SIGINT',
     stopMs: STOP_MS,
   });

@@ -48,7 +48,8 @@ export const ingestProfile: Profile<typeof INGEST_SETTINGS, IngestPart> = {
     const { broker, ledger } = await provideIngest(config, closers);
     const verify = await followLedger(ledger, part.qos);
     const prepared = { parts: [part], api: null, broker, verify };
-    return config.driver === 'own' ? { ...prepared, drive: () => publishOurselves(broker, part) } : prepared;
+    if (config.driver === 'k6') return prepared;
+    return { ...prepared, drive: (signal) => publishOurselves(broker, part, signal) };
   },
 };
 
@@ -90,7 +91,11 @@ export function ingestPart(config: IngestConfig): IngestPart {
 }
 
 /** Publishes with the benchmarks' publisher, and converts its figures to the format of k6's. */
-async function publishOurselves({ url }: Broker, { model, devices, run }: IngestPart): Promise<Summary> {
+async function publishOurselves(
+  { url }: Broker,
+  { model, devices, run }: IngestPart,
+  signal: AbortSignal,
+): Promise<Summary> {
   const { operations, durationMs, rate } = model as Extract<IngestPart['model'], { kind: 'closed' }>;
   const count = operations ?? Math.floor((durationMs! / 1000) * rate!);
   const result = await publishFromProcess({
@@ -98,6 +103,7 @@ async function publishOurselves({ url }: Broker, { model, devices, run }: Ingest
     count,
     devices,
     prefix: run,
+    signal,
     ...(rate === null ? {} : { rate }),
   });
   const { acknowledged, seconds, latency, intended } = result;
@@ -107,7 +113,7 @@ async function publishOurselves({ url }: Broker, { model, devices, run }: Ingest
     operations: { PUBLISH: { latency, intended, failed: null, outcomes: { OK: acknowledged } } },
     facts: {},
     dropped: 0,
-    invalid: [],
+    invalid: acknowledged === 0 ? ['not one operation succeeded'] : [],
     failures: [],
   };
 }

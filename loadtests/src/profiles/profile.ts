@@ -16,8 +16,8 @@ export interface Preparation {
 export interface Prepared extends Pick<Plan, 'parts' | 'api' | 'broker'> {
   /** The script in loadtests/k6, if it is not that of the profile. */
   readonly script?: string;
-  /** Runs the operations without k6. */
-  readonly drive?: () => Promise<Summary>;
+  /** Runs the operations without k6. After an abort it resolves to the figures so far. */
+  readonly drive?: (signal: AbortSignal) => Promise<Summary>;
   /** Checks the result of the run, such as the stored readings. */
   readonly verify?: (summary: Summary) => Promise<Pick<Summary, 'facts' | 'failures'>>;
 }

@@ -24,6 +24,14 @@ import {
 } from './settings.ts';
 
 const MAX_RECORDS = 2 ** 31 - 1;
+/** The workloads of Tidegauge. */
+const LETTERS: readonly string[] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'i'];
+/** Options that do what a property of YCSB's client does. */
+const OPTION_OF: Readonly<Record<string, string>> = {
+  target: '--rate',
+  threadcount: '--threads',
+  maxexecutiontime: '--duration',
+};
 
 /** The scripts of loadtests/k6, by driver. */
 export const RECORD_SCRIPTS = { k6: 'records.ts', 'k6-js': 'records-js.ts' } as const;
@@ -67,7 +75,8 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
   async prepare(config, part, preparation) {
     const { closers } = preparation;
     const { ignored } = part.workload;
-    if (ignored.length > 0) preparation.say(`without a meaning here: ${ignored.join(', ')}`);
+    const shown = ignored.map((name) => (name in OPTION_OF ? `${name} (use ${OPTION_OF[name]})` : name));
+    if (shown.length > 0) preparation.say(`without a meaning here: ${shown.join(', ')}`);
     const store = config.api === null ? await provideStore(config.store, closers) : '';
     const api = config.api ?? (await provideApi(store, closers));
     const client = provideClient({ ...config, threads: Math.max(config.threads, BATCHES_AT_ONCE) }, closers);
@@ -76,7 +85,9 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
     else await fill(recordItems(api, client, part.workload, config.seed), config, preparation);
     if (config.phase === 'load') return null;
     const prepared = { parts: [part], api: { url: api, token: config.apiToken }, broker: null };
-    if (config.driver === 'raw') return { ...prepared, drive: () => driveRaw(store, part, config.seed) };
+    if (config.driver === 'raw') {
+      return { ...prepared, drive: (signal) => driveRaw(store, part, config.seed, signal) };
+    }
     return { ...prepared, script: RECORD_SCRIPTS[config.driver] };
   },
 };
@@ -114,12 +125,17 @@ function checkRaw({
     throw mistake('--threshold, --dashboard and --prometheus are of k6: leave out --driver raw');
 }
 
-async function driveRaw(url: string, { workload, model }: RecordsPart, seed: number): Promise<Summary> {
+async function driveRaw(
+  url: string,
+  { workload, model }: RecordsPart,
+  seed: number,
+  signal: AbortSignal,
+): Promise<Summary> {
   const { threads, operations } = model as ClosedModel;
   const store = await openStore(url);
   try {
     const driver = new RecordDriver(rawTarget(store, workload.table), workload, { seed, threads });
-    return summarizeRaw(await driver.run(operations!));
+    return summarizeRaw(await driver.run(operations!, signal));
   } finally {
     await store.close();
   }
@@ -127,7 +143,7 @@ async function driveRaw(url: string, { workload, model }: RecordsPart, seed: num
 
 /** Reads a workload: one of Tidegauge's, by its letter, or a file in YCSB's format. */
 export function readWorkload(name: string, overrides: Readonly<Record<string, string>>): RecordWorkload {
-  const ours = /^[a-gi]$/i.test(name);
+  const ours = LETTERS.includes(name.toLowerCase());
   const file = ours
     ? fileURLToPath(import.meta.resolve(`@tidegauge/workload/workloads/workload${name.toLowerCase()}`))
     : resolve(name);
@@ -135,7 +151,10 @@ export function readWorkload(name: string, overrides: Readonly<Record<string, st
   try {
     properties = readFileSync(file, 'utf8');
   } catch (error) {
-    throw mistake(`there is no workload ${name}: ${(error as Error).message}`);
+    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : `: ${(error as Error).message}`;
+    throw mistake(
+      `there is no workload ${name}${reason}: use one of ${LETTERS.join(', ')}, or the path of a YCSB property file`,
+    );
   }
   const readFile = (beside: string) => readFileSync(resolve(dirname(file), beside), 'utf8');
   const called = ours ? `workload${name.toLowerCase()}` : name;

@@ -114,6 +114,7 @@ export const program: CommandGroup = {
   commands: {
     run: defineCommand({
       name: 'run',
+      measures: true,
       summary: 'Runs an experiment, or continues it, and writes its report.',
       settings: { file, quick, on, part, results, force, prometheus },
       async run({ file, quick, on, part: parts, results, force, prometheus }, signal) {
@@ -219,6 +220,7 @@ export const program: CommandGroup = {
     }),
     rerun: defineCommand({
       name: 'rerun',
+      measures: true,
       summary: 'Runs the plan of earlier results again with the same seeds, and prints what differs here.',
       settings: {
         directory: { ...directory, help: 'The results directory to repeat.' },
@@ -254,6 +256,7 @@ export const program: CommandGroup = {
     }),
     'compare-stores': defineCommand({
       name: 'compare-stores',
+      measures: true,
       summary: 'Compares stores with one workload, directly and through the API: one report, no file needed.',
       settings: {
         stores: {

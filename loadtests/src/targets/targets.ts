@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
+import { didYouMean } from '@tidegauge/text';
 import { HttpClient } from '../drivers/http-client.ts';
 import { type Items, load, requireLoaded } from '../loading/load.ts';
 import type { Preparation } from '../profiles/profile.ts';
@@ -22,7 +23,10 @@ export function checkStore(store: string, config: Pick<CommonConfig, 'allowHost'
   if (isStoreUrl(store)) refuseForeignHosts(store, config);
   else if (!STORES.includes(store)) {
     const schemes = STORE_SCHEMES.map((scheme) => `${scheme}:`).join(', ');
-    throw mistake(`there is no store ${store}: give a URL (${schemes}) or one of ${STORES.join(', ')}`);
+    const near = didYouMean(store, STORES);
+    throw mistake(
+      `there is no store ${store}: give a URL (${schemes}) or one of ${STORES.join(', ')}${near}`,
+    );
   }
 }
 

@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { freePort, runProgramSync, startProcess } from '@tidegauge/process';
+import { freePort, runProgramSync, startProcess, waitUntil } from '@tidegauge/process';
 import { openStore, type YcsbRecord } from '@tidegauge/storage';
 import { isIntact, parseWorkload } from '@tidegauge/workload';
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('../../src/loadtest.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-loadtest-test-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -45,7 +46,11 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
     ['reads'],
     /^unknown command reads; the commands are records, ingest, devices, /,
   ],
-  ['a workload that there is not', ['records', '--workload', 'z'], /^there is no workload z: ENOENT/],
+  [
+    'a workload that there is not',
+    ['records', '--workload', 'z'],
+    /^there is no workload z: use one of a, b, .*, or the path of a YCSB property file$/,
+  ],
   [
     'a wrong property file',
     ['records', '--workload', join(folder, 'wrong-file')],
@@ -76,6 +81,7 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
     ['records', '--store', 'oracle'],
     /^there is no store oracle: give a URL \(sqlite:, .*\) or one of sqlite, /,
   ],
+  ['a misspelt store', ['records', '--store', 'postgre'], /: did you mean postgres\?$/],
   [
     'a store of another machine',
     ['records', '--store', 'postgres://u:secret@db.example/d'],
@@ -135,9 +141,21 @@ test('a misspelt property is an error with the correct name; properties of YCSB 
   );
   assert.match(run('-p', 'exponential.percentil=9').stderr, /did you mean exponential\.percentile\?/);
   assert.match(run('-p', 'colour=red').stderr, /colour is not a property of YCSB: leave it out/);
-  const known = run('-p', 'measurementtype=raw', '-p', 'mongodb.url=x');
+  const known = run(
+    '-p',
+    'measurementtype=raw',
+    '-p',
+    'mongodb.url=x',
+    '-p',
+    'target=5',
+    '-p',
+    'threadcount=2',
+  );
   assert.equal(known.code, 0, known.stderr);
-  assert.match(known.stderr, /^without a meaning here: measurementtype, mongodb\.url$/m);
+  assert.match(
+    known.stderr,
+    /^without a meaning here: measurementtype, mongodb\.url, target \(use --rate\), threadcount \(use --threads\)$/m,
+  );
 });
 
 test('an export of the dashboard without the dashboard is refused before anything runs', () => {
@@ -331,12 +349,54 @@ test('mixed publishes and queries at once, with k6’s dashboard', { skip }, asy
   assert.match(output, /^\[QUERY-\d+\], Return=OK, \d+$/m);
 });
 
-test('an interrupted run is invalid and prints its figures', { skip }, async () => {
-  const flags = ['--records', '20', '--duration', '120s', '--rate', '20'];
-  const { program, ended } = await withDashboard('records', '--workload', 'c', ...flags);
-  await program.stop();
-  const { code, output } = await ended;
-  assert.equal(code, 3, output);
-  assert.match(output, /^\[OVERALL\], RunTime\(ms\), \d/m);
-  assert.match(output, /^INVALID: it was interrupted$/m);
+/**
+ * Starts a load test as npm does, in its own process group, and sends a signal a second after the run has begun. SIGINT
+ * goes to the whole group, as a terminal sends Ctrl-C.
+ */
+async function interrupted(signal: 'SIGINT' | 'SIGTERM', ...args: string[]) {
+  const output = { stdout: '', stderr: '' };
+  const program = startProcess({
+    command: process.execPath,
+    args: [join(ROOT, 'scripts/run.js'), 'loadtests/src/loadtest.ts', ...args],
+    cwd: ROOT,
+    ownGroup: true,
+    onOutput(text, stream) {
+      output[stream] += text;
+    },
+  });
+  await waitUntil('its begin', () => /^running: /m.test(output.stderr), { timeoutMs: 120_000 });
+  await sleep(1000);
+  process.kill(signal === 'SIGINT' ? -program.pid : program.pid, signal);
+  const { code } = await program.exited;
+  return { code, ...output };
+}
+
+test('a run with k6 that Ctrl-C ends is invalid and prints its figures, without failures', {
+  skip,
+}, async () => {
+  const args = ['--workload', 'c', '--records', '20', '--duration', '120s', '--rate', '20'];
+  const { code, stdout, stderr } = await interrupted('SIGINT', 'records', ...args);
+  assert.equal(code, 3, stderr + stdout);
+  assert.match(stdout, /^\[OVERALL\], RunTime\(ms\), \d/m);
+  assert.match(stdout, /^INVALID: it was interrupted$/m);
+  assert.doesNotMatch(stdout, /^FAILED/m);
 });
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`a run without k6 that ${signal} ends is invalid, and prints and verifies its figures`, async () => {
+    const raw = ['--driver', 'raw', '--records', '20', '--ops', '1000000000'];
+    const own = ['--driver', 'own', '--rate', '500', '--ops', '10000000'];
+    const [records, ingest] = await Promise.all([
+      interrupted(signal, 'records', ...raw),
+      interrupted(signal, 'ingest', ...own),
+    ]);
+    for (const { code, stdout, stderr } of [records, ingest]) {
+      assert.equal(code, 3, stderr + stdout);
+      assert.match(stdout, /^INVALID: it was interrupted$/m);
+      assert.doesNotMatch(stdout, /^FAILED/m);
+    }
+    assert.ok(figures(records.stdout)['READ Return=OK']! > 0);
+    const found = figures(ingest.stdout);
+    assert.equal(found['LEDGER Stored'], found['PUBLISH Return=OK']);
+  });
+}

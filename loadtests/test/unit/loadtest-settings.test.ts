@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { program } from '@tidegauge/loadtests/loadtest';
 import {
   COMMON_SETTINGS,
   modelOf,
@@ -76,6 +77,17 @@ for (const [flags, line] of UNREADABLE) {
     );
   });
 }
+
+test('a load test that is interrupted before it measures is invalid, with exit code 3', async (context) => {
+  const { records } = program.commands;
+  const given = loadConfig(records!.settings, ['--driver', 'raw', '--records', '10', '--ops', '10'], {});
+  const written: string[] = [];
+  const write = context.mock.method(process.stdout, 'write', (text: string) => written.push(text) > 0);
+  const code = await records!.run(given, AbortSignal.abort());
+  write.mock.restore();
+  assert.equal(code, 3);
+  assert.deepEqual(written, ['INVALID: it was interrupted before it had figures\n']);
+});
 
 test('thresholds are grouped by metric', () => {
   const thresholds = thresholdsOf(config('--threshold', 'op_read:p(99)<20,op_read:avg<5,op_scan:max<100'));

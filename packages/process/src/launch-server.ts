@@ -36,13 +36,14 @@ export interface ServerProcess {
 }
 
 /**
- * Starts a server and resolves when it is ready. It is killed when this process ends in any way.
+ * Starts a server and resolves when it is ready. It is killed when this process ends in any way. Ctrl-C in a terminal
+ * does not reach it: this process stops it when its clients are done.
  *
  * @throws {Error} with the end of the log, when the server ends first or is not ready within `readyMs`
  */
 export async function launchServer(options: LaunchOptions): Promise<ServerProcess> {
   const { name, ready, readyMs, ...start } = options;
-  const server = startProcess({ ...start, onOutput: mirror });
+  const server = startProcess({ ...start, ownGroup: true, onOutput: mirror });
   for (const deadline = Date.now() + readyMs; !(await ready(server.log())); await delay(POLL_MS)) {
     if (server.running && Date.now() < deadline) continue;
     const isLate = server.running;

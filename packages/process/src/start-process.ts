@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { execa } from 'execa';
+import { atExit } from './at-exit.ts';
 import { commandLine } from './command-line.ts';
 import { type Exit, exitOf } from './exit.ts';
 import { SecretWatch } from './secret-watch.ts';
@@ -27,7 +28,9 @@ export interface StartOptions {
   readonly stderr?: 'pipe' | 'inherit' | number;
   /** Opens an IPC channel: `child.send` and `message` events. */
   readonly ipc?: boolean;
-  /** Starts the program in its own process group. It is then not killed when this process ends. */
+  /** Starts the program in its own process group, so that Ctrl-C in a terminal reaches only this process, which stops it. */
+  readonly ownGroup?: boolean;
+  /** As `ownGroup`, and the program is not killed when this process ends. */
   readonly detached?: boolean;
   /** Receives the output as it arrives. */
   readonly onOutput?: (text: string, stream: 'stdout' | 'stderr') => void;
@@ -59,7 +62,13 @@ export interface RunningProcess {
  */
 export function startProcess(options: StartOptions): RunningProcess {
   const { args = [], stdin = 'ignore', stdout = 'pipe', stderr = 'pipe', detached = false } = options;
-  const { ipc = false, stopSignal = 'SIGTERM', stopMs = STOP_MS, extendEnv = true } = options;
+  const {
+    ownGroup = detached,
+    ipc = false,
+    stopSignal = 'SIGTERM',
+    stopMs = STOP_MS,
+    extendEnv = true,
+  } = options;
   const path = options.env?.PATH ?? process.env.PATH;
   const watch = SecretWatch.of(options.command, args, options.env ?? {});
   const place = options.cwd === undefined ? {} : { cwd: options.cwd };
@@ -76,7 +85,7 @@ export function startProcess(options: StartOptions): RunningProcess {
     // The types of execa define descriptors up to 9 only.
     stdio: [stdin, stdout as 'pipe', stderr as 'pipe'],
     ipc,
-    detached,
+    detached: ownGroup,
     buffer: false,
     reject: false,
     cleanup: true,
@@ -101,6 +110,8 @@ export function startProcess(options: StartOptions): RunningProcess {
       resolve({ code, signal, error: null });
     });
   });
+  // execa kills only those in the group of this process.
+  if (ownGroup && !detached) void ended.then(atExit(() => void (running && child.kill('SIGKILL'))));
   const exited = Promise.race([
     completed,
     ended.then((exit) => Promise.race([completed, delay(DRAIN_MS, exit, { ref: false })])),

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { runProgram } from '@tidegauge/process';
+import { exitText, runProgram, startProcess } from '@tidegauge/process';
 import type { PublishResult } from './publisher.ts';
 
 export interface PublisherProcessOptions {
@@ -10,14 +10,31 @@ export interface PublisherProcessOptions {
   readonly rate?: number;
   /** First segment of the names of devices. */
   readonly prefix?: string;
+  /** After an abort nothing more is published, and the result has what was published. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Publishes from another process. Resolves when the broker has acknowledged every message.
- * @throws {ProgramError}
+ * @throws {Error} with the reason, when it ends without a result
  */
-export async function publishFromProcess(options: PublisherProcessOptions): Promise<PublishResult> {
-  return runPublisher<PublishResult>('publisher-program.ts', options, Number.POSITIVE_INFINITY);
+export async function publishFromProcess({
+  signal,
+  ...options
+}: PublisherProcessOptions): Promise<PublishResult> {
+  const publisher = startProcess({
+    command: process.execPath,
+    args: commandOf('publisher-program.ts', options),
+    ownGroup: true,
+    stderr: 'inherit',
+    stopMs: STOP_MS,
+  });
+  const stop = (): void => void publisher.stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted) stop();
+  const exit = await publisher.exited.finally(() => signal?.removeEventListener('abort', stop));
+  if (exit.code !== 0) throw new Error(`the publisher: ${exitText(exit)}`);
+  return JSON.parse(publisher.log()) as PublishResult;
 }
 
 export interface PublishersOptions {
@@ -37,22 +54,23 @@ export interface PublishersResult {
 }
 
 const MANY_MS = 300_000;
+/** Longer than the publisher waits for an acknowledgement. */
+const STOP_MS = 60_000;
 
 /**
  * Publishes from another process over many connections. Resolves when every message is acknowledged.
  * @throws {ProgramError} also when acknowledgements are not in order, or take more than five minutes
  */
-export function publishFromConnections(options: PublishersOptions): Promise<PublishersResult> {
-  return runPublisher<PublishersResult>('many-publishers.ts', options, MANY_MS);
-}
-
-async function runPublisher<Result>(file: string, options: object, timeoutMs: number): Promise<Result> {
-  const program = fileURLToPath(new URL(file, import.meta.url));
-  const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const { stdout } = await runProgram(process.execPath, [program, ...flags], {
+export async function publishFromConnections(options: PublishersOptions): Promise<PublishersResult> {
+  const { stdout } = await runProgram(process.execPath, commandOf('many-publishers.ts', options), {
     what: 'the publisher',
     stderr: 'inherit',
-    timeoutMs,
+    timeoutMs: MANY_MS,
   });
-  return JSON.parse(stdout) as Result;
+  return JSON.parse(stdout) as PublishersResult;
+}
+
+function commandOf(file: string, options: object): string[] {
+  const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  return [fileURLToPath(new URL(file, import.meta.url)), ...flags];
 }

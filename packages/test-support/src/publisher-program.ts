@@ -13,12 +13,15 @@ const { values } = parseArgs({
   },
 });
 const { port, count, devices, rate, first, prefix } = values;
+const stopped = new AbortController();
+process.once('SIGTERM', () => stopped.abort());
 const result = await publish({
   port: Number(port),
   count: Number(count),
   devices: Number(devices),
   first: Number(first),
   prefix,
+  signal: stopped.signal,
   ...(rate === undefined ? {} : { rate: Number(rate) }),
 });
 process.stdout.write(`${JSON.stringify(result)}\n`);

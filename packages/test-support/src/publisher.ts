@@ -16,6 +16,8 @@ export interface PublishOptions {
   readonly first?: number;
   readonly boot?: string;
   readonly prefix?: string;
+  /** After an abort nothing more is published; what was published is still acknowledged. */
+  readonly signal?: AbortSignal;
 }
 
 export interface PublishResult {
@@ -42,14 +44,14 @@ const STALL_MS = 30_000;
  */
 export async function publish(options: PublishOptions): Promise<PublishResult> {
   const socket = await open(options.port);
-  const { count, rate, first = 0 } = options;
+  const { count, rate, first = 0, signal } = options;
   const frames = new FrameBuilder(options);
   const times = new PublishTimes(options);
   const acknowledgements = readAcknowledgements(socket, (packetId) => times.acknowledged(packetId));
   const begun = performance.now();
   times.begin(begun);
   let sent = 0;
-  while (sent < count) {
+  while (sent < count && !signal?.aborted) {
     const due =
       rate === undefined ? count : Math.min(count, Math.ceil(((performance.now() - begun) / 1000) * rate));
     const room = Math.min(due - sent, WINDOW - (sent - acknowledgements.count), BATCH);
@@ -64,7 +66,7 @@ export async function publish(options: PublishOptions): Promise<PublishResult> {
     sent += room;
     if (!writable) await once(socket, 'drain', { signal: AbortSignal.timeout(STALL_MS) });
   }
-  while (acknowledgements.count < count) await acknowledgements.more();
+  while (acknowledgements.count < sent) await acknowledgements.more();
   const seconds = (performance.now() - begun) / 1000;
   socket.end(generate({ cmd: 'disconnect' }));
   return { published: sent, acknowledged: acknowledgements.count, seconds, ...times.latencies() };
@@ -168,7 +170,8 @@ class PublishTimes {
   }
 
   latencies(): { readonly latency: Latency | null; readonly intended: Latency | null } {
-    return { latency: latencyOfSamples(this.#actual), intended: latencyOfSamples(this.#intended) };
+    const measured = (times: Float32Array) => latencyOfSamples(times.subarray(0, this.#count));
+    return { latency: measured(this.#actual), intended: measured(this.#intended) };
   }
 }
 

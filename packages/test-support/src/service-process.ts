@@ -32,7 +32,8 @@ export interface ServiceOptions {
 }
 
 /**
- * Starts `services/<name>` with the given environment and waits until it is ready. Warnings and errors of its log,
+ * Starts `services/<name>` with the given environment and waits until it is ready. Ctrl-C in a terminal does not reach
+ * it. Warnings and errors of its log,
  * and text that is not of its log, go to standard error of this process.
  *
  * @param ready matches the log line that reports that the service is ready; its first group is the URL
@@ -67,6 +68,7 @@ export async function startServiceProcess(
     command: program[0]!,
     args: program.slice(1),
     cwd: ROOT,
+    ownGroup: true,
     stdin: 'pipe',
     stdout: 'inherit',
     extendEnv: false,

@@ -46,11 +46,17 @@ test('an input that is a pipe closes, and messages pass', async () => {
   assert.equal(exitText(await child.exited), 'exit code 7');
 });
 
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
-  test(`a child does not outlive a parent that ${signal} ends`, {
+for (const [signal, how] of [
+  ['SIGTERM', ''],
+  ['SIGINT', ''],
+  ['SIGKILL', ''],
+  ['SIGTERM', 'own-group'],
+  ['SIGKILL', 'own-group'],
+] as const) {
+  test(`a child ${how} does not outlive a parent that ${signal} ends`, {
     skip: process.platform !== 'linux',
   }, async () => {
-    const parent = startProcess({ command: process.execPath, args: [PARENT] });
+    const parent = startProcess({ command: process.execPath, args: [PARENT, how] });
     await waitUntil('the pid of the child', () => /\d+\n/.test(parent.log()), { timeoutMs: 20_000 });
     const pid = Number(parent.log());
     assert.equal(isAlive(pid), true);
@@ -59,3 +65,18 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
     await waitUntil(`the end of ${pid}`, () => !isAlive(pid), { timeoutMs: 5000 });
   });
 }
+
+test('a child with its own group is not in the group that a terminal sends Ctrl-C to', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  const parent = startProcess({
+    command: process.execPath,
+    args: [PARENT, 'own-group'],
+    ownGroup: true,
+  });
+  await waitUntil('the pid of the child', () => /\d+\n/.test(parent.log()), { timeoutMs: 20_000 });
+  const group = (pid: number): string => readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[4]!;
+  assert.equal(group(parent.pid), String(parent.pid));
+  assert.equal(group(Number(parent.log())), parent.log().trim());
+  await parent.kill();
+});

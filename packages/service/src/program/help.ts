@@ -1,5 +1,5 @@
 import { placeholderOf } from './kinds.ts';
-import { type Command, type CommandGroup, configuredBy, type Service } from './program.ts';
+import { type Command, type CommandGroup, configuredBy, isService, type Service } from './program.ts';
 import { argumentName, flagName, type Schema, type Setting, variableName } from './settings.ts';
 
 const WIDTH = 100;
@@ -41,7 +41,7 @@ export function printHelp(program: Service<Schema> | Command<Schema>): string {
     ...sectionsOf(sections),
     by === 'environment' && options.length > 0 ? environmentNote(options[0]![0]) : undefined,
     examplesOf(program.examples),
-    EXIT_CODES,
+    exitCodesOf(isMeasuring(program)),
   ]);
 }
 
@@ -58,11 +58,18 @@ export function printGroupHelp({ name, summary, details, examples, commands }: C
     ...sectionsOf([['Commands', rows]]),
     `${name} -- COMMAND --help prints the options of a command.`,
     examplesOf(examples),
-    EXIT_CODES,
+    exitCodesOf(Object.values(commands).some(isMeasuring)),
   ]);
 }
 
-const EXIT_CODES = 'Exit codes: 0 success, 1 failure, 2 bad usage or bad configuration.';
+function exitCodesOf(measures: boolean): string {
+  const invalid = measures ? ', 3 a measurement whose figures do not count' : '';
+  return `Exit codes: 0 success, 1 failure, 2 bad usage or bad configuration${invalid}.`;
+}
+
+function isMeasuring(program: Service<Schema> | Command<Schema>): boolean {
+  return !isService(program) && program.measures === true;
+}
 
 function environmentNote(key: string): string {
   return wrap(

@@ -33,6 +33,8 @@ export interface Service<S extends Schema> extends Description<S> {
 export interface Command<S extends Schema> extends Description<S> {
   /** Default: options only, and environment variables for secrets. */
   readonly configuredBy?: 'environment' | 'options';
+  /** It can end with `EXIT.INVALID`, which its help lists. */
+  readonly measures?: true;
   /**
    * Does the work. Resolves to the exit code, one of `EXIT`. A rejection is printed, and ends with 1 or 2.
    *

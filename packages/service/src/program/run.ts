@@ -19,6 +19,8 @@ import type { Config, Schema } from './settings.ts';
 
 /** A terminal's Ctrl-C may arrive twice: from the terminal, and from a parent that passes it on. */
 const SAME_SIGNAL_MS = 1000;
+/** How long the output of an interrupted command may take. */
+const LEFT_MS = 500;
 
 /**
  * Runs a program with the arguments and the environment of this process: `--help`, `--print-config`, one line for
@@ -100,6 +102,9 @@ async function runCommand(
     if (!signal.aborted) throw error;
     process.stderr.write('interrupted\n');
     return EXIT.FAILED;
+  } finally {
+    // What the command has left behind, such as the start of a server, does not keep the process alive.
+    if (signal.aborted) setTimeout(() => process.exit(), LEFT_MS).unref();
   }
 }
 

@@ -67,6 +67,13 @@ Exit codes: 0 success, 1 failure, 2 bad usage or bad configuration.
   );
 });
 
+test('the help of a measurement, alone or in a group, has its own exit code too', () => {
+  const measuring = { ...command, measures: true } as const;
+  const codes = /^Exit codes: 0 success, 1 failure, 2 bad .*, 3 a measurement whose figures do not count\.$/m;
+  assert.match(printHelp(measuring), codes);
+  assert.match(printGroupHelp({ name: 'x', summary: 'X.', commands: { sample: command, measuring } }), codes);
+});
+
 test('no line of the help is longer than 100 columns', () => {
   const help = 'A sentence of many words that goes on and on, '.repeat(6).trim();
   const page = printHelp({ ...command, summary: help, settings: { long: { kind: text(), help } } });
