@@ -15,6 +15,7 @@ import { type K6Options, refuseLostExport, runK6 } from './drivers/run-k6.ts';
 import type { Plan } from './operations/plan.ts';
 import { devicesProfile } from './profiles/devices-profile.ts';
 import { ingestProfile } from './profiles/ingest-profile.ts';
+import { refuseUnknownMetrics } from './profiles/metrics.ts';
 import { mixedProfile } from './profiles/mixed-profile.ts';
 import type { Profile } from './profiles/profile.ts';
 import { queriesProfile } from './profiles/queries-profile.ts';
@@ -69,6 +70,7 @@ function profileCommand<S extends Schema, T>(name: string, given: Profile<S, T>)
       };
       try {
         refuseLostExport(config.dashboard);
+        refuseUnknownMetrics(config, profile.operations);
         const checked = profile.check(config, Object.fromEntries(property ?? []));
         const { repeat, report, json, csv } = config;
         const options = { repeat, report, json, single: { '--csv': csv } };

@@ -45,6 +45,7 @@ export const devicesProfile: Profile<typeof SETTINGS, DevicesPart> = {
   settings: SETTINGS,
   takesProperties: false,
   script: 'devices.ts',
+  operations: ['select_one', 'select_some', 'update_some'],
   check(config) {
     checkApiTarget(config);
     return { profile: 'devices', model: modelOf(config, null), devices: config.devices, mix: config.mix };

@@ -39,6 +39,7 @@ export const ingestProfile: Profile<typeof INGEST_SETTINGS, IngestPart> = {
   settings: INGEST_SETTINGS,
   takesProperties: false,
   script: 'ingest.ts',
+  operations: ['publish', 'receive'],
   check: (config) => {
     checkIngestTarget(config);
     if (config.driver === 'own') checkOwnDriver(config);

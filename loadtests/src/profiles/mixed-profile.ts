@@ -4,7 +4,7 @@ import type { IngestPart, QueriesPart } from '../operations/plan.ts';
 import { followLedger } from '../targets/ingest-target.ts';
 import { checkStore, fill, provideClient } from '../targets/targets.ts';
 import type { Profile } from './profile.ts';
-import { provideStack, QUERY_SETTINGS, queriesPart } from './queries-profile.ts';
+import { provideStack, QUERIES, QUERY_SETTINGS, queriesPart } from './queries-profile.ts';
 import { COMMON_SETTINGS, mistake, modelOf, STORE_SETTINGS } from './settings.ts';
 
 const SETTINGS = defineConfig({
@@ -31,6 +31,7 @@ export const mixedProfile: Profile<typeof SETTINGS, Parts> = {
   settings: SETTINGS,
   takesProperties: false,
   script: 'mixed.ts',
+  operations: ['publish', 'receive', ...QUERIES],
   check(config) {
     checkStore(config.store, config);
     if (config.ops !== null || config.duration === null || config.ramp !== null) {

@@ -28,6 +28,8 @@ export interface Profile<S extends Schema, T = unknown> {
   readonly settings: S;
   /** The script in loadtests/k6. */
   readonly script: string;
+  /** The names of the meters in the script. */
+  readonly operations: readonly string[];
   /** The profile accepts `-p name=value`. */
   readonly takesProperties: boolean;
   /**

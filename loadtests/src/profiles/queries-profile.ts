@@ -20,6 +20,12 @@ export const QUERY_SETTINGS = defineConfig({
   query: { kind: integer(1, QUERY_COUNT), help: 'Only this one of the ten queries.' },
 });
 
+/** The names of the meters of queries. */
+export const QUERIES: readonly string[] = Array.from(
+  { length: QUERY_COUNT },
+  (_, index) => `query_${index + 1}`,
+);
+
 const SETTINGS = defineConfig({ ...COMMON_SETTINGS, ...STORE_SETTINGS, ...API_SETTINGS, ...QUERY_SETTINGS });
 
 /** Ten reads of growing complexity over readings and devices. */
@@ -28,6 +34,7 @@ export const queriesProfile: Profile<typeof SETTINGS, QueriesPart> = {
   settings: SETTINGS,
   takesProperties: false,
   script: 'queries.ts',
+  operations: QUERIES,
   check(config) {
     checkApiTarget(config);
     return { ...queriesPart(config), model: modelOf(config, null) };

@@ -60,6 +60,7 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
   settings: SETTINGS,
   takesProperties: true,
   script: RECORD_SCRIPTS.k6,
+  operations: ['read', 'update', 'insert', 'scan', 'read_modify_write', 'verify'],
   check(config, properties) {
     checkApiTarget(config);
     if (config.driver === 'raw') checkRaw(config);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { program } from '@tidegauge/loadtests/loadtest';
+import { refuseUnknownMetrics } from '@tidegauge/loadtests/profiles/metrics';
 import {
   COMMON_SETTINGS,
   modelOf,
@@ -92,6 +93,15 @@ test('a load test that is interrupted before it measures is invalid, with exit c
 test('thresholds are grouped by metric', () => {
   const thresholds = thresholdsOf(config('--threshold', 'op_read:p(99)<20,op_read:avg<5,op_scan:max<100'));
   assert.deepEqual(thresholds, { op_read: ['p(99)<20', 'avg<5'], op_scan: ['max<100'] });
+});
+
+test('a threshold on a metric that there is not is refused, with the nearest one', () => {
+  const refuse = (threshold: string) =>
+    refuseUnknownMetrics(config('--threshold', threshold), ['read', 'update']);
+  for (const metric of ['op_read', 'op_update_intended', 'op_read_return_TIMEOUT', 'http_req_duration'])
+    refuse(`${metric}:max<5`);
+  assert.throws(() => refuse('op_raed:p(99)<20'), /there is no metric op_raed: did you mean op_read\?$/);
+  assert.throws(() => refuse('latency:p(99)<20'), /no metric latency; the operations are op_read, op_update/);
 });
 
 test('only this machine is put under load, unless a host is allowed', () => {
