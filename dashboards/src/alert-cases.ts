@@ -15,6 +15,8 @@ export interface AlertCase {
   readonly clearedAt: number;
   /** A fault at the limit but not beyond it, or too short. */
   readonly edge: Series;
+  /** Further data that makes it fire after `firesAt`, and clear at `clearedAt`. */
+  readonly first?: Series;
 }
 
 const { thresholds: limit } = CONFIG;
@@ -25,6 +27,10 @@ const backup = (metric: string) => `${metric}{job="backup",instance="backup:9467
 const node = (metric: string, labels = '') => `${metric}{job="node",instance="pi1:9100"${labels}}`;
 /** Alerts on boards have the name of the board. */
 const PI1: Series = { [node('node_uname_info', ',nodename="pi1"')]: '1x200' };
+/** A process that started shortly before its first scrape. */
+const started = (job: string, instance: string): Series => ({
+  [`process_start_time_seconds{job="${job}",instance="${instance}"}`]: '_x9 130x120',
+});
 /** A gauge with 10 normal samples, 60 bad samples, then normal samples. */
 const spell = (well: number | string, bad: number | string) => `${well}x9 ${bad}x59 ${well}x90`;
 const steady = (value: number | string) => `${value}x159`;
@@ -137,6 +143,10 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quietAt: 9,
     firesAt: 11,
     clearedAt: 72,
+    first: {
+      ...started('ingest', 'ingest:9464'),
+      [ingest('tidegauge_quarantine_dropped_total')]: '_x9 7x120',
+    },
     edge: { [ingest('tidegauge_quarantine_dropped_total')]: steady(7) },
   },
   {
@@ -217,7 +227,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quietAt: 9,
     firesAt: 11,
     clearedAt: 40,
-    edge: { [broker('mosquitto_publish_dropped_total')]: steady(30) },
+    first: { ...started('broker', 'broker:9465'), [broker('mosquitto_publish_dropped_total')]: '_x9 30x120' },
+    // Prometheus could not reach the exporter for ten minutes.
+    edge: {
+      'up{job="broker",instance="broker:9465"}': '1x20 0x40 1x98',
+      [broker('process_start_time_seconds')]: '-86400x20 stale _x39 -86400x98',
+      [broker('mosquitto_publish_dropped_total')]: '30x20 stale _x39 30x98',
+    },
   },
   level(
     'TidegaugeBrokerQueueLong',

@@ -1,5 +1,5 @@
 import { CONFIG, type WatchConfig } from './config.ts';
-import { onBoard } from './promql.ts';
+import { countedIn, onBoard } from './promql.ts';
 
 export interface Alert {
   readonly name: string;
@@ -130,7 +130,7 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
     {
       name: 'TidegaugeQuarantineDropping',
       severity: 'critical',
-      expr: 'increase(tidegauge_quarantine_dropped_total[15m]) > 0',
+      expr: `(${countedIn('tidegauge_quarantine_dropped_total', 15 * MINUTE)}) > 0`,
       forSeconds: 0,
       summary: 'The quarantine is full and deletes its oldest messages.',
       description:
@@ -203,7 +203,7 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
     {
       name: 'TidegaugeBrokerDropping',
       severity: 'critical',
-      expr: 'increase(mosquitto_publish_dropped_total[5m]) > 0',
+      expr: `(${countedIn('mosquitto_publish_dropped_total', 5 * MINUTE)}) > 0`,
       forSeconds: 0,
       summary: 'The broker drops messages that it has acknowledged.',
       description: 'The broker dropped about {{ $value | humanize }} messages in 5 minutes.',
@@ -247,7 +247,7 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       name: 'TidegaugeApiWorkersEnding',
       severity: 'warning',
       // A worker that ends once is replaced, and its clients connect again.
-      expr: `increase(tidegauge_worker_exits_total[15m]) > ${limit.workerExits}`,
+      expr: `(${countedIn('tidegauge_worker_exits_total', 15 * MINUTE)}) > ${limit.workerExits}`,
       forSeconds: MINUTE,
       summary: 'Worker processes of the API end again and again.',
       description:

@@ -39,6 +39,51 @@ export function selectorsOf(expression: string): Selector[] {
 }
 
 /**
+ * What a counter that exists from the start of its process grew by within a window. It includes the first value of a
+ * series whose process started within the window, which `increase` leaves out.
+ *
+ * @param seconds the window
+ */
+export function countedIn(metric: string, seconds: number, matchers = ''): string {
+  const series = selector(metric, matchers);
+  const grown = `increase(${selector(metric, matchers, `[${seconds}s]`)})`;
+  const started = `${selector('process_start_time_seconds', processOf(matchers))} > time() - ${seconds}`;
+  return (
+    `(${series} unless ${selector(metric, matchers, ` offset ${seconds}s`)}` +
+    ` and on (job, instance) ${started}) > ${grown} or ${grown}`
+  );
+}
+
+/**
+ * What a counter grew by within each step of a chart, as whole numbers: a rate of rare events is close to 0, and
+ * `increase` makes fractions of them. The first value of a series counts, if its process was scraped one step before or
+ * started since then. The values of a process that was only unreachable are old.
+ *
+ * @param started the metric with the time at which the counter began at 0
+ */
+export function eventsIn(
+  metric: string,
+  matchers: string,
+  started: 'process_start_time_seconds' | 'node_boot_time_seconds' = 'process_start_time_seconds',
+): string {
+  const now = selector(metric, matchers);
+  const before = selector(metric, matchers, ' offset $__interval');
+  const scraped = `${selector('up', processOf(matchers), ' offset $__interval')} == 1`;
+  const began = `${selector(started, processOf(matchers))} > time() - $__interval_ms / 1000`;
+  // The second is a counter that began again, the third a new one.
+  return `${now} - ${before} >= 0 or ${now} < ${before} or ${now} unless ${before} and on (job, instance) (${scraped} or ${began})`;
+}
+
+function selector(metric: string, matchers: string, rest = ''): string {
+  return metric + (matchers === '' ? '' : `{${matchers}}`) + rest;
+}
+
+/** The matchers of a process among those of a series. */
+function processOf(matchers: string): string {
+  return matchers.match(/\b(?:job|instance)=~?"[^"]*"/g)?.join(', ') ?? '';
+}
+
+/**
  * The same values with the name of their board as the label `nodename`. Values without a known board are left out.
  *
  * @param info the metric that names the board: of the node exporter, or of Tidegauge's own processes

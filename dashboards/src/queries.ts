@@ -18,5 +18,7 @@ export function withEverythingChosen(expression: string, rateInterval: string, r
   return expression
     .replaceAll('$__rate_interval', rateInterval)
     .replaceAll('$__range', range)
+    .replaceAll('$__interval_ms', '60000')
+    .replaceAll('$__interval', '1m')
     .replaceAll(/"\$\w+"/g, '".+"');
 }

@@ -6,7 +6,7 @@ export function ruleTestsFile(): string {
   return yaml({
     rule_files: ['rules.yml', 'alerts.yml'],
     evaluation_interval: '15s',
-    tests: ALERT_CASES.flatMap((given) => [fault(given), edge(given)]),
+    tests: ALERT_CASES.flatMap((given) => [fault(given), ...first(given), edge(given)]),
   });
 }
 
@@ -18,6 +18,20 @@ function fault({ alert, intervalSeconds, fault, quietAt, firesAt, clearedAt }: A
     input_series: series(fault),
     promql_expr_test: [at(quietAt, false), at(firesAt, true), at(clearedAt, false)],
   };
+}
+
+/** A series that begins with the fault. */
+function first({ alert, intervalSeconds, first, firesAt, clearedAt }: AlertCase): object[] {
+  if (first === undefined) return [];
+  const at = (sample: number, firing: boolean) => ask(alert, `${sample * intervalSeconds}s`, firing);
+  return [
+    {
+      name: `${alert} fires for the first value of a series`,
+      interval: `${intervalSeconds}s`,
+      input_series: series(first),
+      promql_expr_test: [at(firesAt + 1, true), at(clearedAt, false)],
+    },
+  ];
 }
 
 function edge({ alert, intervalSeconds, edge }: AlertCase): object {

@@ -4,11 +4,15 @@ import type { Metrics } from './metrics.ts';
 /** Called for every store call with the operation, its duration in seconds, and the error code of a failure. */
 export type ObserveStore = (op: string, seconds: number, errorCode: string | null) => void;
 
-/** Registers `tidegauge_store_seconds` and `tidegauge_store_errors_total`. Returns the function that updates them. */
-export function observeStore(metrics: Metrics, backend: string): ObserveStore {
+/**
+ * Registers `tidegauge_store_seconds` and `tidegauge_store_errors_total`. Returns the function that updates them.
+ *
+ * @param errorCodes all that a store can report. Their counters are 0 from the start, so that a first error is an increase
+ */
+export function observeStore(metrics: Metrics, backend: string, errorCodes: readonly string[]): ObserveStore {
   const seconds = metrics.histogram('tidegauge_store_seconds', 'Duration of store calls');
   const histograms = new Map<string, Histogram>();
-  const errors = new Map<string, number>();
+  const errors = new Map<string, number>(errorCodes.map((code) => [code, 0]));
   metrics.counter(
     'tidegauge_store_errors_total',
     'Store calls that failed, by error code',

@@ -23,7 +23,7 @@ import {
   shareMetrics,
   tlsFiles,
 } from '@tidegauge/service';
-import { createStore } from '@tidegauge/storage';
+import { createStore, STORE_ERROR_CODES } from '@tidegauge/storage';
 import { createApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
 import { IngestClient } from './ingest-client.ts';
@@ -99,7 +99,10 @@ async function serve(config: ApiConfig, logger: Logger, channel: Channel | null 
   const metrics = new Metrics(config.boardName);
   if (files !== null) observeCertificate(metrics, files);
   const backend = config.store.slice(0, config.store.indexOf(':'));
-  const store = await createStore(config.store, { logger, observe: observeStore(metrics, backend) });
+  const store = await createStore(config.store, {
+    logger,
+    observe: observeStore(metrics, backend, Object.keys(STORE_ERROR_CODES)),
+  });
   const ingest = ingestOf(config);
   if (channel !== null) shareMetrics(metrics, channel);
   const shared = channel === null ? null : new SharedAccess(channel);

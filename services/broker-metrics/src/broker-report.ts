@@ -1,8 +1,11 @@
 import type { Metrics, Sample } from '@tidegauge/service';
+import { BrokerCount } from './broker-count.ts';
 
 interface Signal {
   readonly topic: string;
   readonly kind: 'counter' | 'gauge';
+  /** A counter that is 0 as long as all is well. */
+  readonly isLoss: boolean;
   readonly name: string;
   readonly help: string;
 }
@@ -14,7 +17,7 @@ interface Signal {
 export const SIGNALS: readonly Signal[] = [
   counter('publish/messages/received', 'mosquitto_publish_received_total', 'PUBLISH messages received'),
   counter('publish/messages/sent', 'mosquitto_publish_sent_total', 'PUBLISH messages sent'),
-  counter(
+  loss(
     'publish/messages/dropped',
     'mosquitto_publish_dropped_total',
     'PUBLISH messages dropped because a queue was full, although they were acknowledged to their publishers',
@@ -25,7 +28,7 @@ export const SIGNALS: readonly Signal[] = [
   counter('messages/sent', 'mosquitto_messages_sent_total', 'MQTT packets sent, of any type'),
   counter('bytes/received', 'mosquitto_received_bytes_total', 'Bytes received'),
   counter('bytes/sent', 'mosquitto_sent_bytes_total', 'Bytes sent'),
-  counter('clients/expired', 'mosquitto_clients_expired_total', 'Sessions that ended by expiry'),
+  loss('clients/expired', 'mosquitto_clients_expired_total', 'Sessions that ended by expiry'),
   gauge('clients/connected', 'mosquitto_clients_connected', 'Clients that are connected'),
   gauge(
     'clients/disconnected',
@@ -45,28 +48,69 @@ export const SIGNALS: readonly Signal[] = [
 ];
 
 const PREFIX = '$SYS/broker/';
+/** A broker that began so recently has counted nothing that is old. */
+const NEW_SECONDS = 60;
 
 /**
- * The last report of a broker. A value that the broker has not sent is absent: an absent sample is better than a zero
- * that was not reported. While the broker is unavailable, the only sample is `mosquitto_up 0`.
+ * The reports of a broker. Counters begin at 0 when this exporter starts, and stay while the broker is unavailable. A
+ * gauge that the broker has not reported is absent.
+ *
+ * A broker with `retain_available false` reports only what changes while this exporter is connected. So the first number
+ * of a loss counts from 0: it can include losses before this exporter started, and no loss is missed. Other counters
+ * count from their first number, because a million messages of yesterday would be a rate of today.
  */
 export class BrokerReport {
-  readonly #values = new Map<string, number>();
+  readonly #gauges = new Map<string, number>();
+  readonly #counts = new Map(
+    SIGNALS.filter(({ kind }) => kind === 'counter').map(({ topic, isLoss }) => [
+      topic,
+      new BrokerCount(isLoss),
+    ]),
+  );
+  readonly #now: () => number;
+  #uptime: number | null = null;
   #reportedAt: number | null = null;
+  #intervalMs = 0;
 
-  /** Reads a message of the $SYS tree. Values that are not numbers (`version`) are ignored. */
-  take(topic: string, payload: string): void {
-    // Uptime has a unit: `1234 seconds`.
-    const number = /^-?\d+(\.\d+)?(?= seconds$|$)/.exec(payload)?.[0];
-    if (number === undefined || !topic.startsWith(PREFIX)) return;
-    this.#values.set(topic.slice(PREFIX.length), Number(number));
-    this.#reportedAt = performance.now();
+  /** @param now a monotonic time, in milliseconds */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
   }
 
-  /** Removes all values, because the broker is unavailable or was replaced. */
+  /**
+   * Reads a message of the $SYS tree. Values that are not numbers (`version`) are ignored.
+   *
+   * @param retained whether the broker had kept it for this subscription
+   */
+  take(topic: string, payload: string, retained: boolean): void {
+    // Uptime has a unit: `1234 seconds`.
+    const number = Number(/^-?\d+(\.\d+)?(?= seconds$|$)/.exec(payload)?.[0] ?? Number.NaN);
+    if (Number.isNaN(number) || !topic.startsWith(PREFIX)) return;
+    const name = topic.slice(PREFIX.length);
+    const now = this.#now();
+    if (name === 'uptime') this.#begin(number, retained, now);
+    this.#reportedAt ??= now;
+    const count = this.#counts.get(name);
+    if (count === undefined) this.#gauges.set(name, number);
+    else count.take(number, retained, now, this.#intervalMs);
+  }
+
+  /** Removes what is true of the present only, because the broker is unavailable. */
   clear(): void {
-    this.#values.clear();
+    this.#gauges.clear();
     this.#reportedAt = null;
+    this.#intervalMs = 0;
+  }
+
+  /** Each report begins with the uptime. */
+  #begin(uptime: number, retained: boolean, now: number): void {
+    if (!retained) {
+      const isNew = this.#uptime === null ? uptime < NEW_SECONDS : uptime < this.#uptime;
+      if (isNew) for (const count of this.#counts.values()) count.restart();
+      if (this.#reportedAt !== null) this.#intervalMs = now - this.#reportedAt;
+      this.#reportedAt = now;
+    }
+    this.#uptime = uptime;
   }
 
   measure(metrics: Metrics, up: () => boolean): void {
@@ -74,21 +118,33 @@ export class BrokerReport {
       { value: up() ? 1 : 0 },
     ]);
     metrics.gauge('mosquitto_report_age_seconds', 'Time since the last report of the broker', () =>
-      this.#reportedAt === null ? [] : [{ value: (performance.now() - this.#reportedAt) / 1000 }],
+      this.#reportedAt === null ? [] : [{ value: (this.#now() - this.#reportedAt) / 1000 }],
     );
     for (const { topic, kind, name, help } of SIGNALS) {
       metrics[kind](name, help, (): Sample[] => {
-        const value = this.#values.get(topic);
+        const value = this.#counts.get(topic)?.at(this.#now()) ?? this.#gauge(topic);
         return value === undefined ? [] : [{ value }];
       });
     }
   }
+
+  #gauge(topic: string): number | undefined {
+    const value = this.#gauges.get(topic);
+    if (value !== undefined || topic !== 'clients/disconnected') return value;
+    // The connection of this exporter changes these two, so they are reported.
+    const [total, connected] = [this.#gauges.get('clients/total'), this.#gauges.get('clients/connected')];
+    return total === undefined || connected === undefined ? undefined : total - connected;
+  }
 }
 
 function counter(topic: string, name: string, help: string): Signal {
-  return { topic, kind: 'counter', name, help };
+  return { topic, kind: 'counter', isLoss: false, name, help };
+}
+
+function loss(topic: string, name: string, help: string): Signal {
+  return { ...counter(topic, name, help), isLoss: true };
 }
 
 function gauge(topic: string, name: string, help: string): Signal {
-  return { topic, kind: 'gauge', name, help };
+  return { topic, kind: 'gauge', isLoss: false, name, help };
 }

@@ -51,7 +51,7 @@ export async function startBrokerMetrics(config: Config<typeof settings>): Promi
       );
     });
   });
-  session.on('message', (topic, payload) => report.take(topic, payload.toString()));
+  session.on('message', (topic, payload, { retain }) => report.take(topic, payload.toString(), retain));
   session.on('close', () => report.clear());
   session.on('error', (error) => {
     // It retries every second; each error is logged once.

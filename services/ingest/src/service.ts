@@ -18,7 +18,7 @@ import {
   type ReadinessChecks,
   type Running,
 } from '@tidegauge/service';
-import type { Store } from '@tidegauge/storage';
+import { STORE_ERROR_CODES, type Store } from '@tidegauge/storage';
 import { Alerts, type AlertsOptions } from './alerts/alerts.ts';
 import { StoreLease } from './alerts/lease.ts';
 import { measureAlerts } from './alerts/measure.ts';
@@ -112,7 +112,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       url: config.store,
       journal: join(config.dataDir, `${instance}.${backend}.identity`),
       logger,
-      observe: observeStore(metrics, backend),
+      observe: observeStore(metrics, backend, Object.keys(STORE_ERROR_CODES)),
       onBroken: (error) => broken.reject(error),
     });
     undo.push(() => store.close());

@@ -67,7 +67,7 @@ test('the text format contains counters, read at the time of the scrape, and his
   metrics.counter('t_received_total', 'Received', () => [{ labels: { route: 'r' }, value: received }], [
     'route',
   ]);
-  const observe = observeStore(metrics, 'sqlite');
+  const observe = observeStore(metrics, 'sqlite', ['UNAVAILABLE', 'TIMEOUT']);
   received = 41;
   observe('readings.write', 0.002, null);
   observe('readings.write', 0.002, 'UNAVAILABLE');
@@ -79,6 +79,7 @@ test('the text format contains counters, read at the time of the scrape, and his
   );
   assert.match(text, /^tidegauge_store_seconds_count\{backend="sqlite",op="readings.write"\} 2$/m);
   assert.match(text, /^tidegauge_store_errors_total\{backend="sqlite",kind="UNAVAILABLE"\} 1$/m);
+  assert.match(text, /^tidegauge_store_errors_total\{backend="sqlite",kind="TIMEOUT"\} 0$/m);
 });
 
 test('the board has its name in every scrape: its own, or that of the host', async () => {

@@ -36,6 +36,19 @@ async function until(
   }
 }
 
+/** Publishes more to a disconnected session than its queue holds. */
+async function overflow(url: string): Promise<void> {
+  const options = { clientId: 'sleeper', clean: false } as const;
+  const sleeper = await connectAsync(url, options);
+  await sleeper.subscribeAsync('test/#', { qos: 1 });
+  await sleeper.endAsync();
+  const publisher = await connectAsync(url);
+  for (let number = 0; number < PUBLISHED; number++) {
+    await publisher.publishAsync('test/a', `${number}`, { qos: 1 });
+  }
+  await publisher.endAsync();
+}
+
 test('every value that mosquitto reports is exported, including dropped messages', {
   skip,
 }, async (context) => {
@@ -46,16 +59,7 @@ test('every value that mosquitto reports is exported, including dropped messages
   );
   context.after(() => exporter.stop());
 
-  const options = { clientId: 'sleeper', clean: false } as const;
-  const sleeper = await connectAsync(broker!.url, options);
-  await sleeper.subscribeAsync('test/#', { qos: 1 });
-  await sleeper.endAsync();
-  const publisher = await connectAsync(broker!.url);
-  for (let number = 0; number < PUBLISHED; number++) {
-    await publisher.publishAsync('test/a', `${number}`, { qos: 1 });
-  }
-  await publisher.endAsync();
-
+  await overflow(broker!.url);
   const samples = await until(
     exporter,
     (found) => (found.get('mosquitto_publish_dropped_total') ?? 0) >= PUBLISHED - QUEUE,
@@ -67,6 +71,29 @@ test('every value that mosquitto reports is exported, including dropped messages
   const missing = SIGNALS.filter(({ name }) => !samples.has(name) && !OPTIONAL.has(name));
   assert.deepEqual(missing, [], 'mosquitto reported every value');
   assert.equal((await fetch(`${exporter.url}/readyz`)).status, 200);
+});
+
+test('without retained messages, as in the stacks, a first loss is counted from 0', {
+  skip,
+}, async (context) => {
+  const server = await startMosquitto({
+    conf: ['sys_interval 1', 'retain_available false', `max_queued_messages ${QUEUE}`],
+  });
+  context.after(() => server.stop());
+  const exporter = await startServiceProcess(
+    'broker-metrics',
+    { BROKER: server.url, METRICS_PORT: '0' },
+    READY,
+  );
+  context.after(() => exporter.stop());
+  const before = await until(exporter, (found) => found.has('mosquitto_uptime_seconds'));
+  assert.equal(before.get('mosquitto_publish_dropped_total'), 0);
+  await overflow(server.url);
+  const after = await until(
+    exporter,
+    (found) => found.get('mosquitto_publish_dropped_total') === PUBLISHED - QUEUE,
+  );
+  assert.equal(after.get('mosquitto_clients_disconnected'), 1);
 });
 
 test('a metric shows that the broker has stopped, and that it is available again', {
@@ -81,7 +108,8 @@ test('a metric shows that the broker has stopped, and that it is available again
   await until(exporter, (found) => found.get('mosquitto_up') === 1 && found.has('mosquitto_uptime_seconds'));
   await broker!.kill();
   const away = await until(exporter, (found) => found.get('mosquitto_up') === 0);
-  assert.deepEqual([...away.keys()], ['mosquitto_up']);
+  const counters = SIGNALS.filter(({ kind }) => kind === 'counter').map(({ name }) => name);
+  assert.deepEqual([...away.keys()], ['mosquitto_up', ...counters]);
   assert.equal((await fetch(`${exporter.url}/readyz`)).status, 503);
   await broker!.restart();
   await until(exporter, (found) => found.get('mosquitto_up') === 1 && found.has('mosquitto_uptime_seconds'));
