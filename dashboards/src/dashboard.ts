@@ -11,7 +11,7 @@ import {
   VariableRefresh,
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { type BuiltPanel, DATASOURCE } from './panels.ts';
+import { type BuiltPanel, DATASOURCE, LINES_WIDTH } from './panels.ts';
 
 /** A dashboard: rows of panels on one subject. */
 export interface DashboardSpec {
@@ -69,13 +69,31 @@ export function dashboard(spec: DashboardSpec): Dashboard {
   for (const [title, panels] of Object.entries(spec.rows)) {
     const row = new RowBuilder(title);
     if (spec.closed?.test(title) === true) {
-      builder.withRow(panels.reduce((closed, panel) => closed.withPanel(panel), row));
+      builder.withRow(filled(panels).reduce((closed, panel) => closed.withPanel(panel), row));
       continue;
     }
     builder.withRow(row);
-    for (const panel of panels) builder.withPanel(panel);
+    for (const panel of filled(panels)) builder.withPanel(panel);
   }
   return numbered(builder);
+}
+
+/** The panels of a row, so that its lines are full: of those with the usual width, the last two or four share lines of two. */
+function filled(panels: readonly BuiltPanel[]): BuiltPanel[] {
+  const usual = panels.filter((panel) => panel.build().gridPos!.w === LINES_WIDTH);
+  const wide = new Set(usual.slice(usual.length - [0, 4, 2][usual.length % 3]!));
+  if (usual.length % 3 === 0) wide.clear();
+  const width = usual.length === 1 ? 24 : 12;
+  return panels.map((panel) => (wide.has(panel) ? widened(panel, width) : panel));
+}
+
+function widened(panel: BuiltPanel, width: number): BuiltPanel {
+  return {
+    build() {
+      const built = panel.build();
+      return { ...built, gridPos: { ...built.gridPos!, w: width } };
+    },
+  };
 }
 
 /** Builds a dashboard. The links to its panels stay valid as long as no panel is inserted before them. */

@@ -70,8 +70,14 @@ export function eventsIn(
   const before = selector(metric, matchers, ' offset $__interval');
   const scraped = `${selector('up', processOf(matchers), ' offset $__interval')} == 1`;
   const began = `${selector(started, processOf(matchers))} > time() - $__interval_ms / 1000`;
-  // The second is a counter that began again, the third a new one.
-  return `${now} - ${before} >= 0 or ${now} < ${before} or ${now} unless ${before} and on (job, instance) (${scraped} or ${began})`;
+  return [
+    `${now} - ${before} >= 0`,
+    // It began again.
+    `${now} < ${before}`,
+    // It is new.
+    `${now} unless ${before} and on (job, instance) (${scraped} or ${began})`,
+    `0 * ${now}`,
+  ].join(' or ');
 }
 
 function selector(metric: string, matchers: string, rest = ''): string {

@@ -7,6 +7,10 @@ import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-s
 import * as table from '@grafana/grafana-foundation-sdk/table';
 import { type BuiltPanel, DATASOURCE, wordsOf } from './panels.ts';
 
+/** Pixels. */
+const COLUMN_WIDTH = 80;
+const NAME_WIDTH = 120;
+
 /** A column of a table: an instant query whose result has one series for each row. */
 export interface Column {
   readonly expr: string;
@@ -28,10 +32,12 @@ export interface TableSpec {
   readonly heading: string;
   /** Where a click on a row leads: a path in Grafana. `${__value.text:percentencode}` is the value of the label. */
   readonly link: string;
+  /** A label of the first column's query that is not shown, for the link: `${__data.fields.NAME}`. */
+  readonly hidden?: string;
   /** Columns by title. The queries keep no label except `label`. */
   readonly columns: Readonly<Record<string, Column>>;
   /** Instead of rows, while there are none. */
-  readonly whenEmpty?: string;
+  readonly whenEmpty: string;
   readonly width?: number;
   readonly height?: number;
 }
@@ -40,6 +46,7 @@ export interface TableSpec {
 export function tableOf(spec: TableSpec): BuiltPanel {
   const columns = Object.entries(spec.columns);
   const letters = columns.map((_, index) => String.fromCharCode(65 + index));
+  const names = spec.hidden === undefined ? [spec.label] : [spec.label, spec.hidden];
   const panel = new table.PanelBuilder()
     .title(spec.title)
     .description(spec.description)
@@ -47,11 +54,15 @@ export function tableOf(spec: TableSpec): BuiltPanel {
     .datasource(DATASOURCE)
     .span(spec.width ?? 24)
     .height(spec.height ?? 8)
-    .noValue(spec.whenEmpty ?? '–')
+    .noValue(spec.whenEmpty)
+    // Grafana's own width leaves two columns on a telephone.
+    .minWidth(COLUMN_WIDTH)
+    // The same option is the text of an empty cell.
+    .overrideByRegexp('.*', [{ id: 'noValue', value: '–' }])
     // The times of the queries would be columns too.
     .withTransformation({
       id: 'filterFieldsByName',
-      options: { include: { pattern: `^(${spec.label}|Value( #[A-Z])?)$` } },
+      options: { include: { pattern: `^(${names.join('|')}|Value( #[A-Z])?)$` } },
     })
     .withTransformation({ id: 'joinByField', options: { byField: spec.label, mode: 'outer' } })
     .withTransformation({
@@ -67,7 +78,8 @@ export function tableOf(spec: TableSpec): BuiltPanel {
     })
     // The same order after each refresh.
     .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: spec.heading }] } })
-    .overrideByName(spec.heading, [linkTo(spec.link)]);
+    .overrideByName(spec.heading, [linkTo(spec.link), { id: 'custom.minWidth', value: NAME_WIDTH }]);
+  if (spec.hidden !== undefined) panel.overrideByName(spec.hidden, [{ id: 'custom.hidden', value: true }]);
   for (const [index, [title, column]] of columns.entries()) {
     panel.withTarget(
       new DataqueryBuilder()
@@ -104,75 +116,83 @@ function propertiesOf({ unit, bad, badBelow, words }: Column): DynamicConfigValu
   ];
 }
 
-/** The alerts that fire, with the time since when. A click leads to the rule, which has the link to the runbook. */
+/** What an alert is about. A rule has some of these labels. */
+const ABOUT = ['nodename', 'mountpoint', 'rule', 'channel', 'backend', 'stage', 'job', 'instance'];
+
+/**
+ * All alerts that fire: the critical ones first, of equal severity the newest first. A click leads to the rule, which has
+ * the link to the runbook.
+ */
 export function firingAlerts(width: number, height: number): BuiltPanel {
   const named = 'alertname=~"Tidegauge.*"';
-  const labels = ['alertname', 'severity', 'nodename', 'job', 'instance', 'backend', 'mountpoint'];
-  return new table.PanelBuilder()
-    .title('Alerts firing')
-    .description(
-      'Critical: readings are lost, or will be soon. Warning: it can wait until the morning. A click on an alert opens its rule, with the link to the runbook.',
-    )
-    .unit('string')
-    .datasource(DATASOURCE)
-    .span(width)
-    .height(height)
-    .noValue('No alert is firing')
-    .withTarget(
-      new DataqueryBuilder()
-        .datasource(DATASOURCE)
-        .refId('A')
-        .expr(
-          `ALERTS_FOR_STATE{${named}} * 1000 and ignoring (alertstate) ALERTS{${named}, alertstate="firing"}`,
-        )
-        .format(PromQueryFormat.Table)
-        .instant(),
-    )
-    .withTransformation({
-      id: 'filterFieldsByName',
-      options: { include: { pattern: `^(${labels.join('|')}|Value)$` } },
-    })
-    .withTransformation({
-      id: 'organize',
-      options: {
-        excludeByName: {},
-        indexByName: Object.fromEntries(
-          ['alertname', 'Value', ...labels.slice(1)].map((name, index) => [name, index]),
-        ),
-        renameByName: {
-          alertname: 'Alert',
-          Value: 'Since',
-          severity: 'Severity',
-          nodename: 'Board',
-          job: 'Job',
-          instance: 'Instance',
-          backend: 'Store',
-          mountpoint: 'Disk',
+  const labels = ABOUT.map((label) => `"${label}"`).join(', ');
+  return (
+    new table.PanelBuilder()
+      .title('Alerts firing')
+      .description(
+        'Critical: readings are lost, or will be soon. Warning: it can wait until the morning. A click on an alert opens its rule, with the link to the runbook.',
+      )
+      .unit('string')
+      .datasource(DATASOURCE)
+      .span(width)
+      .height(height)
+      .noValue('No alert is firing')
+      .minWidth(COLUMN_WIDTH)
+      .withTarget(
+        new DataqueryBuilder()
+          .datasource(DATASOURCE)
+          .refId('A')
+          // One column for all labels: no cell is empty.
+          .expr(
+            `label_join(ALERTS_FOR_STATE{${named}} * 1000` +
+              ` and ignoring (alertstate) ALERTS{${named}, alertstate="firing"}, "about", " ", ${labels})`,
+          )
+          .format(PromQueryFormat.Table)
+          .instant(),
+      )
+      .withTransformation({
+        id: 'filterFieldsByName',
+        options: { include: { pattern: '^(alertname|severity|about|Value)$' } },
+      })
+      .withTransformation({
+        id: 'organize',
+        options: {
+          excludeByName: {},
+          indexByName: { alertname: 0, severity: 1, Value: 2, about: 3 },
+          renameByName: { alertname: 'Alert', severity: 'Severity', Value: 'Since', about: 'About' },
         },
-      },
-    })
-    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Since' }] } })
-    .overrideByName('Since', [{ id: 'unit', value: 'dateTimeFromNow' }])
-    .overrideByName('Severity', [
-      {
-        id: 'mappings',
-        value: [
-          {
-            type: 'value',
-            options: { critical: { color: 'red' }, warning: { color: 'orange' } },
-          },
-        ],
-      },
-      { id: 'custom.cellOptions', value: { type: 'color-text' } },
-    ])
-    .overrideByName('Alert', [
-      {
-        id: 'links',
-        value: [
-          // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
-          { title: 'Open the rule', url: '/alerting/${datasource:text}/${__value.text:percentencode}/find' },
-          { title: 'Open the runbooks', url: '/d/tidegauge-runbooks' },
-        ],
-      },
-    ]);
+      })
+      // Grafana sorts by one field. The second sort keeps the order of the first: `critical` is before `warning`.
+      .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Since', desc: true }] } })
+      .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Severity' }] } })
+      .overrideByName('Since', [
+        { id: 'unit', value: 'dateTimeFromNow' },
+        { id: 'custom.minWidth', value: NAME_WIDTH },
+      ])
+      .overrideByName('Severity', [
+        {
+          id: 'mappings',
+          value: [
+            {
+              type: 'value',
+              options: { critical: { color: 'red' }, warning: { color: 'orange' } },
+            },
+          ],
+        },
+        { id: 'custom.cellOptions', value: { type: 'color-text' } },
+      ])
+      .overrideByName('Alert', [
+        {
+          id: 'links',
+          value: [
+            {
+              title: 'Open the rule',
+              // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
+              url: '/alerting/${datasource:text}/${__value.text:percentencode}/find',
+            },
+            { title: 'Open the runbooks', url: '/d/tidegauge-runbooks' },
+          ],
+        },
+      ])
+  );
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { Prometheus } from '@tidegauge/lab/prometheus';
 import { DASHBOARDS } from '../src/dashboards.ts';
-import { expressionsOf, withEverythingChosen } from '../src/queries.ts';
+import { expressionsOf, panelsOf, withEverythingChosen } from '../src/queries.ts';
 
 /** Long enough for a busy machine: an alert needs several scrapes and evaluations. */
 export const WAIT_MS = 240_000;
@@ -57,6 +58,34 @@ export function panelQueries(rateInterval: string): PanelQuery[] {
       );
     });
   });
+}
+
+/** What a panel with one number shows. */
+interface Shown {
+  readonly text: string;
+  readonly colour: string;
+}
+
+/** What the numbers of a dashboard show now, by title. */
+export async function numbers(prometheus: Prometheus, uid: string): Promise<ReadonlyMap<string, Shown>> {
+  const panels = panelsOf(DASHBOARDS.find((each) => each.uid === uid)!).filter(({ type }) => type === 'stat');
+  const shown = panels.map(async (panel) => {
+    const [expression] = expressionsOf(panel);
+    const [sample] = await prometheus.query(withEverythingChosen(expression!, '10s'));
+    return [panel.title!, shownAs(panel, sample?.value)] as const;
+  });
+  return new Map(await Promise.all(shown));
+}
+
+function shownAs({ fieldConfig }: Panel, value: number | undefined): Shown {
+  const { mappings = [], thresholds } = fieldConfig!.defaults;
+  for (const mapping of mappings) {
+    if (mapping.type === 'special' && value === undefined)
+      return { text: mapping.options.result.text!, colour: mapping.options.result.color! };
+  }
+  const step = thresholds!.steps.findLast((each) => each.value === null || value! >= each.value);
+  const word = mappings.flatMap((each) => (each.type === 'value' ? [each.options[`${value}`]?.text] : []));
+  return { text: word[0] ?? `${value}`, colour: step!.color };
 }
 
 /** The queries that return no data or an error: `row / panel: query`. */

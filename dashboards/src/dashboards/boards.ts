@@ -1,7 +1,7 @@
 import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { type BuiltPanel, CHOSEN, lines, type PanelSpec, RATE, rate } from '../panels.ts';
-import { onBoard } from '../promql.ts';
+import { type BuiltPanel, CHOSEN, DAYS, events, lines, type PanelSpec, RATE, rate } from '../panels.ts';
+import { eventsIn, onBoard } from '../promql.ts';
 
 const { thresholds: limit } = CONFIG;
 const DISKS = ', fstype!~"tmpfs|ramfs|overlay|squashfs|vfat"';
@@ -12,6 +12,7 @@ export const boards = dashboard({
   title: 'Tidegauge / Boards',
   description: 'Utilization, saturation and errors of each board, with its temperature, voltage and clock.',
   chosenFrom: 'node_uname_info',
+  closed: /^Temperature/,
   variables: { nodename: 'node_uname_info' },
   rows: {
     'CPU and memory': [
@@ -60,13 +61,18 @@ export const boards = dashboard({
         unit: 'percentunit',
         queries: { '{{nodename}}': rate('node_pressure_memory_waiting_seconds_total', 'instance') },
       }),
-      byName({
-        title: 'Processes killed for lack of memory',
-        description:
-          'Processes per second that the kernel killed. docker service ps shows which service. Raise its memory limit.',
-        unit: 'ops',
-        queries: { '{{nodename}}': rate('node_vmstat_oom_kill', 'instance') },
-      }),
+      byName(
+        {
+          title: 'Processes killed for lack of memory',
+          description:
+            'Processes that the kernel killed in each interval. docker service ps shows which service. Raise its memory limit.',
+          unit: 'short',
+          queries: {
+            '{{nodename}}': `sum by (instance) (${eventsIn('node_vmstat_oom_kill', CHOSEN, 'node_boot_time_seconds')})`,
+          },
+        },
+        events,
+      ),
     ],
     'Disk and network': [
       byName({
@@ -97,13 +103,13 @@ export const boards = dashboard({
       byName({
         title: 'Time until the disk is full',
         description:
-          'Estimated from the last six hours. There is no line while the disk does not fill. See the runbook TidegaugeDiskFullSoon.',
-        unit: 's',
-        badBelow: limit.diskFullDays * 86_400,
+          'In days, estimated from the last six hours. There is no line while the disk does not fill. See the runbook TidegaugeDiskFullSoon.',
+        unit: DAYS,
+        badBelow: limit.diskFullDays,
         queries: {
           '{{nodename}} {{mountpoint}}':
             `min by (instance, mountpoint) (node_filesystem_avail_bytes{${CHOSEN}${DISKS}}` +
-            ` / (-deriv(node_filesystem_avail_bytes{${CHOSEN}${DISKS}}[6h]) > 0))`,
+            ` / (-deriv(node_filesystem_avail_bytes{${CHOSEN}${DISKS}}[6h]) > 0)) / 86400`,
         },
       }),
       byName({
@@ -186,8 +192,8 @@ export const boards = dashboard({
 });
 
 /** Lines with the name of the board. Its address on the overlay network means nothing to a reader. */
-function byName({ queries, ...spec }: PanelSpec): BuiltPanel {
+function byName({ queries, ...spec }: PanelSpec, draw = lines): BuiltPanel {
   const matchers = `${CHOSEN}, nodename=~"$nodename"`;
   const named = Object.entries(queries).map(([legend, expr]) => [legend, onBoard(expr, matchers)]);
-  return lines({ ...spec, queries: Object.fromEntries(named) });
+  return draw({ ...spec, queries: Object.fromEntries(named) });
 }

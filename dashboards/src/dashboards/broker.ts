@@ -1,9 +1,16 @@
 import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { CHOSEN, lines as linesOf, MESSAGES_PER_SECOND, number, type PanelSpec, rate } from '../panels.ts';
-
-/** mosquitto writes its counters every 5 s, like scrapes. Only over several reports is a rate steady. */
-const lines = (spec: PanelSpec) => linesOf({ ...spec, minInterval: '15s' });
+import {
+  allAre,
+  CHOSEN,
+  count,
+  countLastHour,
+  events,
+  lines,
+  MESSAGES_PER_SECOND,
+  number,
+  rate,
+} from '../panels.ts';
 
 export const broker = dashboard({
   uid: 'tidegauge-broker',
@@ -15,11 +22,11 @@ export const broker = dashboard({
       number({
         title: 'Up',
         description:
-          '0: the exporter is not connected to the broker. Check that the broker runs, and the password of the exporter.',
+          'down: the exporter is not connected to the broker, or does not answer. Check that the broker runs, and the password of the exporter.',
         unit: 'short',
         badBelow: 1,
         words: { 0: 'down', 1: 'up' },
-        queries: { up: `min(mosquitto_up{${CHOSEN}})` },
+        queries: { up: allAre('mosquitto_up', CONFIG.jobs.broker) },
       }),
       number({
         title: 'Dropped in the last hour',
@@ -27,13 +34,15 @@ export const broker = dashboard({
           'Messages that the broker acknowledged to the publisher and then dropped. Raise max_queued_messages, or fix the slow client.',
         unit: 'short',
         bad: 1,
-        queries: { dropped: `sum(increase(mosquitto_publish_dropped_total{${CHOSEN}}[1h]))` },
+        queries: { dropped: countLastHour('mosquitto_publish_dropped_total') },
       }),
       number({
         title: 'Messages in queues now',
         description:
           'Messages that are queued, in flight or retained. If the number grows, a client with a session is disconnected or too slow.',
         unit: 'short',
+        // The broker may report it only when it changes.
+        whenAbsent: 'Not reported',
         queries: { queued: `sum(mosquitto_stored_messages{${CHOSEN}})` },
       }),
       number({
@@ -70,12 +79,12 @@ export const broker = dashboard({
           sent: rate('mosquitto_publish_sent_total'),
         },
       }),
-      lines({
+      events({
         title: 'Messages dropped',
         description:
-          'Lost messages per second. The broker reports this loss nowhere else. See the runbook TidegaugeBrokerDropping.',
-        unit: MESSAGES_PER_SECOND,
-        queries: { dropped: rate('mosquitto_publish_dropped_total') },
+          'Lost messages in each interval. The broker reports this loss nowhere else. See the runbook TidegaugeBrokerDropping.',
+        unit: 'short',
+        queries: { dropped: count('mosquitto_publish_dropped_total') },
       }),
       lines({
         title: 'All packets',
@@ -119,12 +128,12 @@ export const broker = dashboard({
           disconnected: `sum(mosquitto_clients_disconnected{${CHOSEN}})`,
         },
       }),
-      lines({
+      events({
         title: 'Sessions expired',
         description:
-          'Sessions per second that ended together with their queues. If ingest was among them, its queued messages are lost.',
-        unit: 'ops',
-        queries: { expired: rate('mosquitto_clients_expired_total') },
+          'Sessions that ended in each interval, together with their queues. If ingest was among them, its queued messages are lost.',
+        unit: 'short',
+        queries: { expired: count('mosquitto_clients_expired_total') },
       }),
       lines({
         title: 'Messages in queues',
@@ -134,7 +143,6 @@ export const broker = dashboard({
         bad: CONFIG.thresholds.brokerQueuedMessages,
         queries: {
           queued: `sum(mosquitto_stored_messages{${CHOSEN}})`,
-          retained: `sum(mosquitto_retained_messages{${CHOSEN}})`,
         },
       }),
       lines({

@@ -3,6 +3,9 @@ import { dashboard } from '../dashboard.ts';
 import {
   bucketRates,
   CHOSEN,
+  count,
+  DAYS,
+  events,
   heat,
   lines,
   MESSAGES_PER_SECOND,
@@ -13,6 +16,7 @@ import {
   READINGS_PER_SECOND,
   rate,
 } from '../panels.ts';
+import { eventsIn } from '../promql.ts';
 
 const { thresholds: limit } = CONFIG;
 
@@ -30,7 +34,9 @@ export const ingest = dashboard({
   uid: 'tidegauge-ingest',
   title: 'Tidegauge / Ingest and API',
   description: 'Rate, errors and duration of ingest and of the API, and the resources that they use.',
-  chosenFrom: 'nodejs_version_info',
+  // Not of other programs on Node.js.
+  chosenFrom: 'tidegauge_board_info',
+  closed: /^(Duration|Batches|Processes)/,
   variables: { backend: 'tidegauge_store_seconds_count' },
   rows: {
     'Rate and errors': [
@@ -39,7 +45,7 @@ export const ingest = dashboard({
         description:
           'MQTT messages per second. If a route is at 0, its sensors are off, or their topic changed.',
         unit: MESSAGES_PER_SECOND,
-        queries: { '{{route}} qos {{qos}}': rate('tidegauge_messages_received_total', 'route, qos') },
+        queries: { '{{route}}': rate('tidegauge_messages_received_total', 'route') },
       }),
       lines({
         title: 'Readings stored by backend',
@@ -51,13 +57,13 @@ export const ingest = dashboard({
           received: rate('tidegauge_readings_received_total'),
         },
       }),
-      lines({
+      events({
         title: 'Quarantined readings by reason',
         description:
-          'Readings per second. Read GET /v1/quarantine?reason=…, fix the sensor or the route, then replay.',
-        unit: READINGS_PER_SECOND,
+          'Readings in each interval. Read GET /v1/quarantine?reason=…, fix the sensor or the route, then replay.',
+        unit: 'short',
         queries: {
-          '{{reason}}': orZero(rate('tidegauge_readings_quarantined_total', 'reason'), { reason: 'none' }),
+          '{{reason}}': orZero(count('tidegauge_readings_quarantined_total', 'reason'), { reason: 'none' }),
         },
       }),
     ],
@@ -171,12 +177,16 @@ export const ingest = dashboard({
           '{{nodename}}': ofProcesses(`max by (instance) (tidegauge_spool_oldest_seconds{${CHOSEN}})`),
         },
       }),
-      lines({
+      events({
         title: 'Reconnects to the broker',
         description:
-          'Reconnects per second. If they are regular, check the network, the keep-alive, and that no other client uses the same client id.',
-        unit: 'ops',
-        queries: { '{{nodename}}': ofProcesses(rate('tidegauge_mqtt_reconnects_total', 'instance')) },
+          'Reconnects in each interval. If they are regular, check the network, the keep-alive, and that no other client uses the same client id.',
+        unit: 'short',
+        queries: {
+          '{{nodename}}': ofProcesses(
+            `sum by (instance) (${eventsIn('tidegauge_mqtt_reconnects_total', CHOSEN)})`,
+          ),
+        },
       }),
       lines({
         title: 'Age of the oldest message about an alert',
@@ -198,14 +208,14 @@ export const ingest = dashboard({
         unit: 'reqps',
         queries: { '{{method}} {{route}}': rate('tidegauge_http_request_seconds_count', 'method, route') },
       }),
-      lines({
+      events({
         title: 'HTTP errors',
         description:
-          '4xx: a wrong request; the problem document has the reason. 5xx: a server error; the log has the reason.',
-        unit: 'reqps',
+          'Answers in each interval. 4xx: a wrong request; the problem document has the reason. 5xx: a server error; the log has the reason.',
+        unit: 'short',
         queries: {
           '{{status}} {{route}}': orZero(
-            rate('tidegauge_http_request_seconds_count', 'status, route', ', status=~"[45].."'),
+            count('tidegauge_http_request_seconds_count', 'status, route', ', status=~"[45].."'),
             { status: 'none' },
           ),
         },
@@ -219,6 +229,7 @@ export const ingest = dashboard({
         queries: {
           '{{nodename}}': orZero(
             ofProcesses(`max by (instance) (increase(tidegauge_worker_exits_total{${CHOSEN}}[15m]))`),
+            { nodename: 'none' },
           ),
         },
       }),
@@ -265,12 +276,12 @@ export const ingest = dashboard({
       lines({
         title: 'Time until certificates expire',
         description:
-          'Renew them before that: see the runbook TidegaugeCertificateExpiring. There is no line without HTTPS.',
-        unit: 's',
-        badBelow: limit.certificateDays * 86_400,
+          'In days. Renew them before that: see the runbook TidegaugeCertificateExpiring. There is no line without HTTPS.',
+        unit: DAYS,
+        badBelow: limit.certificateDays,
         queries: {
           '{{job}} {{nodename}}': ofProcesses(
-            `min by (job, instance) (tidegauge_certificate_expiry_timestamp_seconds{${CHOSEN}}) - time()`,
+            `(min by (job, instance) (tidegauge_certificate_expiry_timestamp_seconds{${CHOSEN}}) - time()) / 86400`,
           ),
         },
       }),

@@ -14,6 +14,9 @@ import { OPENTSDB, valuesOf } from '../opentsdb.ts';
 import { lastAndMax, manySeries } from '../panels.ts';
 import { positionMap } from '../position-map.ts';
 
+/** Without a value for so long, a line is interrupted: otherwise the time of a dead sensor is a straight line. */
+const DEAD_MS = 15 * 60_000;
+
 /**
  * The newest value of a metric of each device, and its values over time. The API answers as OpenTSDB, from any store,
  * because no metric in Prometheus has the device as a label.
@@ -88,8 +91,13 @@ export const latest: Dashboard = numbered(
         })
         // The same order after each refresh.
         .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Device' }] } })
-        .overrideByName('Age', [{ id: 'unit', value: 'dateTimeFromNow' }])
+        .minWidth(80)
+        .overrideByName('Age', [
+          { id: 'unit', value: 'dateTimeFromNow' },
+          { id: 'custom.minWidth', value: 120 },
+        ])
         .overrideByName('Device', [
+          { id: 'custom.minWidth', value: 120 },
           {
             id: 'links',
             value: [
@@ -111,6 +119,7 @@ export const latest: Dashboard = numbered(
         .span(14)
         .height(12)
         .fillOpacity(10)
+        .insertNulls(DEAD_MS)
         .tooltip(manySeries())
         .legend(lastAndMax())
         .withTarget(valuesOf('avg', '$device')),

@@ -1,8 +1,21 @@
 import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { CHOSEN, lines, number, ofProcesses, quantile, READINGS_PER_SECOND, rate } from '../panels.ts';
+import {
+  allAre,
+  CHOSEN,
+  count,
+  events,
+  lines,
+  newlyMissing,
+  number,
+  ofProcesses,
+  quantile,
+  READINGS_PER_SECOND,
+  rate,
+  rateNow,
+} from '../panels.ts';
 
-const { thresholds: limit } = CONFIG;
+const { jobs, thresholds: limit } = CONFIG;
 
 export const live = dashboard({
   uid: 'tidegauge-live',
@@ -17,7 +30,7 @@ export const live = dashboard({
         description:
           'Readings per second. If it is 0 while sensors send, see "Oldest waiting reading" and the dashboard Store.',
         unit: READINGS_PER_SECOND,
-        queries: { stored: rate('tidegauge_readings_stored_total', '', ', backend=~"$backend"') },
+        queries: { stored: rateNow('tidegauge_readings_stored_total', ', backend=~"$backend"') },
       }),
       number({
         title: 'Oldest waiting reading',
@@ -28,12 +41,12 @@ export const live = dashboard({
         queries: { oldest: `max(tidegauge_oldest_unstored_seconds{${CHOSEN}})` },
       }),
       number({
-        title: 'Missing readings',
+        title: 'Missing in 15 minutes',
         description:
-          'Sequence numbers that sensors used and ingest did not receive for two minutes. GET /v1/ledger lists them. Check the dashboard Broker for dropped messages.',
+          'Sequence numbers that sensors used and ingest did not receive for two minutes, in the last 15 minutes. GET /v1/ledger lists all that are missing. Check the dashboard Broker for dropped messages.',
         unit: 'short',
         bad: 1,
-        queries: { missing: `sum(min_over_time(tidegauge_ledger_missing_readings{${CHOSEN}}[2m]))` },
+        queries: { missing: newlyMissing() },
       }),
       number({
         title: 'Messages in quarantine',
@@ -45,11 +58,12 @@ export const live = dashboard({
       }),
       number({
         title: 'Broker connections',
-        description: '0: an ingest is not connected to the broker. Check the broker first.',
+        description:
+          'disconnected: an ingest is not connected to the broker, or does not answer. Check the broker first.',
         unit: 'short',
         words: { 0: 'disconnected', 1: 'connected' },
         badBelow: 1,
-        queries: { connected: `min(tidegauge_mqtt_connected{${CHOSEN}})` },
+        queries: { connected: allAre('tidegauge_mqtt_connected', jobs.ingest) },
       }),
       number({
         title: 'Readings in no count',
@@ -82,13 +96,13 @@ export const live = dashboard({
           quarantined: rate('tidegauge_readings_quarantined_total'),
         },
       }),
-      lines({
+      events({
         title: 'Gaps',
         description:
-          'Skipped sequence numbers per second. If gaps do not close, look for messages that the broker dropped at the same time.',
-        unit: READINGS_PER_SECOND,
+          'Skipped sequence numbers in each interval. If gaps do not close, look for messages that the broker dropped at the same time.',
+        unit: 'short',
         width: 12,
-        queries: { skipped: rate('tidegauge_ledger_gap_readings_total') },
+        queries: { skipped: count('tidegauge_ledger_gap_readings_total') },
       }),
     ],
     Latency: [

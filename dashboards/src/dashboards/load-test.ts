@@ -20,7 +20,9 @@ export const loadTest = dashboard({
   title: 'Tidegauge / Load test',
   description:
     'Load tests (npm run loadtest -- … --prometheus URL), and the services at the same time. Choose several runs to compare them.',
-  chosenFrom: 'nodejs_version_info',
+  // Not of other programs on Node.js.
+  chosenFrom: 'tidegauge_board_info',
+  closed: /^Operations/,
   variables: { testid: '{__name__=~"k6_vus|tidegauge_run_phase"}' },
   marks: {
     Run: { expr: `max by (testid) (k6_vus${RUN})`, title: '{{testid}}', colour: 'blue' },
@@ -36,9 +38,11 @@ export const loadTest = dashboard({
       number({
         title: 'Virtual users',
         description:
-          'If all are used while the service is slow, a closed-loop run slows down with it. Use an arrival rate.',
+          'The most of each run in the displayed time range. If all are used while the service is slow, a closed-loop run slows down with it. Use an arrival rate.',
         unit: 'short',
-        queries: { '{{testid}}': `max by (testid) (k6_vus${RUN})` },
+        width: 8,
+        whenAbsent: 'No run',
+        queries: { '{{testid}}': `max by (testid) (max_over_time(k6_vus${RUN}[$__range]))` },
       }),
       number({
         title: 'Iterations dropped',
@@ -46,9 +50,11 @@ export const loadTest = dashboard({
           'Above 0, k6 could not keep its rate and the run is not valid. Use more virtual users or a lower rate.',
         unit: 'short',
         bad: 1,
+        width: 8,
+        whenAbsent: 'No run',
         queries: {
           '{{testid}}':
-            `sum by (testid) (increase(k6_dropped_iterations_total${RUN}[$__range]))` +
+            `sum by (testid) (max_over_time(k6_dropped_iterations_total${RUN}[$__range]))` +
             // k6 has no counter before the first drop.
             ` or 0 * max by (testid) (max_over_time(k6_vus${RUN}[$__range]))`,
         },
@@ -58,7 +64,11 @@ export const loadTest = dashboard({
         description: 'Share of HTTP requests since the start. The report of the run shows how they failed.',
         unit: 'percentunit',
         bad: 0.001,
-        queries: { '{{testid}}': `max by (testid) (k6_http_req_failed_rate${RUN})` },
+        width: 8,
+        whenAbsent: 'No run',
+        queries: {
+          '{{testid}}': `max by (testid) (last_over_time(k6_http_req_failed_rate${RUN}[$__range]))`,
+        },
       }),
     ],
     'Measured by k6': [
@@ -114,6 +124,7 @@ export const loadTest = dashboard({
           'The runs of the displayed time range; it must include the run to compare with. Durations are the last ones of each run. If a run is worse than a saved one, repeat both, alternating. A click on a run shows only it.',
         label: 'testid',
         heading: 'Run',
+        whenEmpty: 'No load test ran in this time',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
         link: '/d/tidegauge-load-test?${__url_time_range}&var-testid=${__value.text:percentencode}',
         columns: {
@@ -146,6 +157,8 @@ export const loadTest = dashboard({
           'The runs of npm run study -- run … --prometheus URL that ended in the displayed time range, with their levels. Runs that are not valid are repeated. The report of the study has the analysis. A click on a run shows only it.',
         label: 'testid',
         heading: 'Run',
+        whenEmpty: 'No experiment ran in this time',
+        height: 6,
         // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
         link: '/d/tidegauge-load-test?${__url_time_range}&var-testid=${__value.text:percentencode}',
         columns: {

@@ -1,6 +1,18 @@
 import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { CHOSEN, lines, number, orZero, quantile, RATE, READINGS_PER_SECOND, rate } from '../panels.ts';
+import {
+  CHOSEN,
+  countLastHour,
+  lines,
+  newlyMissing,
+  number,
+  orZero,
+  quantile,
+  RATE,
+  READINGS_PER_SECOND,
+  rate,
+  rateNow,
+} from '../panels.ts';
 import { onBoard } from '../promql.ts';
 import { firingAlerts, tableOf } from '../tables.ts';
 
@@ -19,6 +31,8 @@ export const overview = dashboard({
   chosenWhere: `job=~"${JOBS}"`,
   rows: {
     Now: [
+      // First on a telephone, where each panel has its own line.
+      firingAlerts(16, 9),
       number({
         title: 'Processes',
         description: 'down: Prometheus cannot reach at least one process. The table "Services" shows which.',
@@ -26,6 +40,7 @@ export const overview = dashboard({
         badBelow: 1,
         words: { 0: 'down', 1: 'all up' },
         queries: { up: `min(up{${CHOSEN}})` },
+        height: 9,
       }),
       number({
         title: 'Alerts',
@@ -33,36 +48,42 @@ export const overview = dashboard({
         unit: 'short',
         bad: 1,
         queries: { firing: orZero('count(ALERTS{alertname=~"Tidegauge.*", alertstate="firing"})') },
+        height: 9,
       }),
       number({
         title: 'Stored',
         description: 'Readings per second. If it is 0 while sensors send, see the dashboard Live.',
         unit: READINGS_PER_SECOND,
-        queries: { stored: rate('tidegauge_readings_stored_total') },
+        width: 6,
+        queries: { stored: rateNow('tidegauge_readings_stored_total') },
       }),
       number({
         title: 'Waiting for',
         description: 'Age of the oldest reading that is not stored. If it grows, see the dashboard Store.',
         unit: 's',
         bad: limit.oldestUnstoredSeconds,
+        width: 6,
         queries: { oldest: `max(tidegauge_oldest_unstored_seconds{${CHOSEN}})` },
       }),
       number({
-        title: 'Missing',
+        title: 'Missing in 15 minutes',
         description:
-          'Readings that sensors numbered and ingest did not receive for two minutes. See the dashboards Live and Broker.',
+          'Readings that sensors numbered and ingest did not receive for two minutes, in the last 15 minutes, as the alert TidegaugeReadingsMissing counts them. See the dashboards Live and Broker.',
         unit: 'short',
         bad: 1,
-        queries: { missing: `sum(min_over_time(tidegauge_ledger_missing_readings{${CHOSEN}}[2m]))` },
+        width: 6,
+        queries: { missing: newlyMissing() },
       }),
       number({
         title: 'Dropped in the last hour',
         description: 'Messages that the broker acknowledged and then dropped. See the dashboard Broker.',
         unit: 'short',
         bad: 1,
-        queries: { dropped: `sum(increase(mosquitto_publish_dropped_total{${CHOSEN}}[1h]))` },
+        width: 6,
+        // Sensors can connect to ingest itself.
+        whenAbsent: 'No broker',
+        queries: { dropped: countLastHour('mosquitto_publish_dropped_total') },
       }),
-      firingAlerts(24, 6),
     ],
     Readings: [
       lines({
@@ -96,6 +117,7 @@ export const overview = dashboard({
         description: 'Red: an alert fires when it lasts. A click on a board opens the dashboard Boards.',
         label: 'nodename',
         heading: 'Board',
+        whenEmpty: 'No node exporter is scraped',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
         link: '/d/tidegauge-boards?${__url_time_range}&var-nodename=${__value.text:percentencode}',
         width: 24,
@@ -145,6 +167,7 @@ export const overview = dashboard({
         description: 'As ingest and the API measure them. A click on a store opens the dashboard Store.',
         label: 'backend',
         heading: 'Store',
+        whenEmpty: 'No store has had a call',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
         link: '/d/tidegauge-store?${__url_time_range}&var-backend=${__value.text:percentencode}',
         width: 12,
@@ -154,7 +177,7 @@ export const overview = dashboard({
           Failed: {
             expr:
               `max by (backend) (instance_backend:tidegauge_store_errors:ratio_rate1m{${CHOSEN}})` +
-              // A store has no such series before its first error.
+              // The ratio of no calls is no number, and the rule is recorded every 15 s.
               ` or 0 * ${rate('tidegauge_store_seconds_count', 'backend')}`,
             unit: 'percentunit',
             bad: limit.storeErrorRatio,
@@ -169,14 +192,21 @@ export const overview = dashboard({
       tableOf({
         title: 'Services',
         description:
-          'Every process that Prometheus reads, by its job. A click opens the dashboard Ingest and API.',
+          'Every process that Prometheus reads, by its job. A click opens the dashboard that shows the job.',
         label: 'job',
         heading: 'Job',
+        hidden: 'dashboard',
+        whenEmpty: 'No process is scraped',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
-        link: '/d/tidegauge-ingest?${__url_time_range}&var-job=${__value.text:percentencode}',
+        link: '/d/${__data.fields.dashboard}?${__url_time_range}&var-job=${__value.text:percentencode}',
         width: 12,
         columns: {
-          State: { expr: `min by (job) (up{${CHOSEN}})`, unit: 'short', badBelow: 1, words: UP },
+          State: {
+            expr: withDashboard(`min by (job) (up{${CHOSEN}})`),
+            unit: 'short',
+            badBelow: 1,
+            words: UP,
+          },
           Processes: { expr: `count by (job) (up{${CHOSEN}})`, unit: 'short' },
           CPU: { expr: rate('process_cpu_seconds_total', 'job'), unit: 'short' },
           Memory: { expr: `sum by (job) (process_resident_memory_bytes{${CHOSEN}})`, unit: 'bytes' },
@@ -189,3 +219,16 @@ export const overview = dashboard({
     ],
   },
 });
+
+/** The values with the uid of the dashboard that has panels for their job, as the label `dashboard`. */
+function withDashboard(expression: string): string {
+  const others = {
+    'tidegauge-broker': jobs.broker,
+    'tidegauge-boards': jobs.node,
+    'tidegauge-store': [jobs.backup, ...jobs.stores].join('|'),
+  };
+  return Object.entries(others).reduce(
+    (inner, [uid, job]) => `label_replace(${inner}, "dashboard", "${uid}", "job", "${job}")`,
+    `label_replace(${expression}, "dashboard", "tidegauge-ingest", "", "")`,
+  );
+}

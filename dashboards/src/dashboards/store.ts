@@ -1,6 +1,18 @@
 import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { bucketRates, CHOSEN, heat, lines, ofProcesses, orZero, quantile, rate } from '../panels.ts';
+import {
+  bucketRates,
+  CHOSEN,
+  count,
+  events,
+  HOURS,
+  heat,
+  lines,
+  ofProcesses,
+  orZero,
+  quantile,
+  rate,
+} from '../panels.ts';
 
 const { jobs, thresholds: limit } = CONFIG;
 const BACKEND = ', backend=~"$backend"';
@@ -24,13 +36,13 @@ export const store = dashboard({
         unit: 'ops',
         queries: { '{{backend}} {{op}}': rate('tidegauge_store_seconds_count', 'backend, op', BACKEND) },
       }),
-      lines({
+      events({
         title: 'Store errors',
         description:
-          'UNAVAILABLE: check that the store runs. TIMEOUT, OVERLOADED: it is too slow, see the dashboard Boards. REJECTED, UNEXPECTED: see the quarantine and the log.',
-        unit: 'ops',
+          'Failed calls in each interval. UNAVAILABLE: check that the store runs. TIMEOUT, OVERLOADED: it is too slow, see the dashboard Boards. REJECTED, UNEXPECTED: see the quarantine and the log.',
+        unit: 'short',
         queries: {
-          '{{backend}} {{kind}}': orZero(rate('tidegauge_store_errors_total', 'backend, kind', BACKEND), {
+          '{{backend}} {{kind}}': orZero(count('tidegauge_store_errors_total', 'backend, kind', BACKEND), {
             kind: 'none',
           }),
         },
@@ -64,10 +76,10 @@ export const store = dashboard({
       lines({
         title: 'Rollups overdue',
         description:
-          'For how long the oldest hour that is not in rollups could have been computed. See the runbook TidegaugeRollupsOverdue.',
-        unit: 's',
-        bad: limit.rollupOverdueSeconds,
-        queries: { overdue: `max(tidegauge_rollup_overdue_seconds{${CHOSEN}})` },
+          'For how many hours the oldest hour that is not in rollups could have been computed. See the runbook TidegaugeRollupsOverdue.',
+        unit: HOURS,
+        bad: limit.rollupOverdueSeconds / 3600,
+        queries: { overdue: `max(tidegauge_rollup_overdue_seconds{${CHOSEN}}) / 3600` },
       }),
       lines({
         title: 'Age of the newest backup',

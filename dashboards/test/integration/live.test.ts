@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,12 +17,16 @@ import { startServiceProcess } from '@tidegauge/test-support/service-process';
 import { connectAsync } from 'mqtt';
 import { CONFIG } from '../../src/config.ts';
 import { alertsFile, recordingRulesFile } from '../../src/rule-files.ts';
-import { clears, emptyOf, fires, panelQueries, until, WAIT_MS } from '../alert-watch.ts';
+import { clears, emptyOf, fires, numbers, panelQueries, until, WAIT_MS } from '../alert-watch.ts';
 
 const RATE = 200;
 /** The duration of the load over one connection. The next connection continues with the next reading. */
 const LOAD_SECONDS = 5;
+/** Messages that the broker drops. */
+const LOST = 200;
 const DEVICES = 10;
+/** Messages that the broker keeps for a client that is not connected. */
+const QUEUE = 1000;
 const SCRAPE_MS = 500;
 const TOLERANCE = 0.05;
 
@@ -46,6 +51,7 @@ const EMPTY_PANELS = new Set([
 /** Metrics of ingest in Prometheus, and the same values in the ledger of ingest: counters first, then gauges. */
 const FLOWS: Readonly<Record<string, (ledger: LedgerDocument) => number>> = {
   tidegauge_messages_received_total: ({ messages }) => messages.received,
+  mosquitto_publish_received_total: ({ messages }) => messages.received,
   tidegauge_readings_received_total: ({ readings }) => readings.received,
   tidegauge_readings_stored_total: ({ readings }) => readings.stored,
   ...Object.fromEntries(
@@ -80,8 +86,14 @@ async function whileLocked(file: string, work: () => Promise<unknown>): Promise<
   }
 }
 
+/** How the stack's broker reports its statistics. */
+const REPORTS = readFileSync(
+  join(import.meta.dirname, '../../../stacks/mosquitto/mosquitto.conf'),
+  'utf8',
+).match(/^(sys_interval|retain_available) .*$/gm)!;
+
 const found = await startOrSkip('mosquitto', () =>
-  startMosquitto({ conf: ['sys_interval 1', 'max_queued_messages 1000'] }),
+  startMosquitto({ conf: [...REPORTS, `max_queued_messages ${QUEUE}`] }),
 );
 const skip = 'skip' in found ? found.skip : false;
 
@@ -101,11 +113,13 @@ test('panels show the values of the services, and alerts fire and clear with fau
   context.after(() => ingest.stop());
   const api = await startApiProcess({ STORE, INGEST: ingest.url });
   context.after(() => api.stop());
-  const exporter = await startServiceProcess(
-    'broker-metrics',
-    { BROKER: broker.url, METRICS_PORT: '0' },
-    /"http":"(http:[^"]+)".*"broker-metrics is ready"/,
-  );
+  const startBrokerMetrics = (METRICS_PORT: string) =>
+    startServiceProcess(
+      'broker-metrics',
+      { BROKER: broker.url, METRICS_PORT },
+      /"http":"(http:[^"]+)".*"broker-metrics is ready"/,
+    );
+  const exporter = await startBrokerMetrics('0');
   context.after(() => exporter.stop());
   const ruleFiles = [join(directory, 'rules.yml'), join(directory, 'alerts.yml')];
   await writeFile(ruleFiles[0]!, recordingRulesFile());
@@ -121,6 +135,20 @@ test('panels show the values of the services, and alerts fire and clear with fau
   });
   context.after(() => prometheus.stop());
   await until('all are scraped', async () => (await prometheus.query('up == 1')).length === 3);
+
+  await context.test('every counter is 0 from the start, so that a first event is an increase', async () => {
+    for (const { url } of [ingest, api, exporter]) {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      const counters = [...text.matchAll(/^# TYPE ((?:tidegauge|mosquitto)_\w+) counter$/gm)];
+      assert.ok(counters.length > 0, url);
+      const missing = counters.filter(([, name]) => !new RegExp(`^${name}[ {]`, 'm').test(text));
+      // These have a rule or a receiver of alerts as a label, and there is none.
+      const names = missing
+        .map(([, name]) => name!)
+        .filter((name) => !/^tidegauge_alert(s_raised|_messages)_/.test(name));
+      assert.deepEqual(names, [], url);
+    }
+  });
 
   const port = broker.port;
   let loading = true;
@@ -194,12 +222,13 @@ test('panels show the values of the services, and alerts fire and clear with fau
     const expected = new Map([
       ['tidegauge_http_request_seconds_count{route="/v1/readings/latest"}', counts.latest],
       ['tidegauge_http_request_seconds_count{route="/v1/readings", status="400"}', counts.refused],
-      ['mosquitto_publish_received_total', published + 3],
+      ['tidegauge_messages_received_total', published + 3],
     ]);
     let found: (readonly [string, number | null])[] = [];
     const agree = async () => {
       const ledger = await ingest.ledger();
-      for (const [name, known] of Object.entries({ ...FLOWS, ...LEVELS })) expected.set(name, known(ledger));
+      for (const [name, known] of Object.entries({ ...FLOWS, ...LEVELS }))
+        if (name !== 'tidegauge_messages_received_total') expected.set(name, known(ledger));
       const names = [...expected.keys()];
       found = await Promise.all(
         names.map(async (name) => [name, await ask(prometheus, `sum(${name})`)] as const),
@@ -235,10 +264,18 @@ test('panels show the values of the services, and alerts fire and clear with fau
     await sleeper.endAsync();
     const client = await connectAsync(broker.url);
     await Promise.all(
-      Array.from({ length: 1200 }, (_, number) => client.publishAsync('other/a', `${number}`, { qos: 1 })),
+      Array.from({ length: QUEUE + LOST }, (_, number) =>
+        client.publishAsync('other/a', `${number}`, { qos: 1 }),
+      ),
     );
     await client.endAsync();
     await fires(prometheus, 'TidegaugeBrokerDropping', 'TidegaugeBrokerQueueLong');
+    // Nothing was dropped before, and the broker reports only what changes.
+    const counted = panelQueries('10s').find(({ panel }) => panel === 'Messages dropped')!.expression;
+    await until('the first loss is counted', async () => (await ask(prometheus, counted)) === LOST);
+    const lastHour = await numbers(prometheus, 'tidegauge-broker');
+    assert.ok(Math.abs(Number(lastHour.get('Dropped in the last hour')!.text) / LOST - 1) < TOLERANCE);
+    assert.equal(lastHour.get('Dropped in the last hour')!.colour, 'red');
     await (await connectAsync(broker.url, { ...options, clean: true })).endAsync();
     await clears(prometheus, 'TidegaugeBrokerQueueLong');
   });
@@ -263,6 +300,22 @@ test('panels show the values of the services, and alerts fire and clear with fau
     })();
     try {
       await fires(prometheus, 'TidegaugeReplicaDown', 'TidegaugeReplicaGone', 'TidegaugeApiErrors');
+      const live = await numbers(prometheus, 'tidegauge-live');
+      assert.deepEqual(
+        [...live].map(([title, { colour, text }]) => [title, colour, text]),
+        [
+          ['Readings stored', 'red', 'No data'],
+          ['Oldest waiting reading', 'red', 'No data'],
+          ['Missing in 15 minutes', 'red', 'No data'],
+          ['Messages in quarantine', 'red', 'No data'],
+          ['Broker connections', 'red', 'disconnected'],
+          ['Readings in no count', 'red', 'No data'],
+        ],
+      );
+      const overview = await numbers(prometheus, 'tidegauge-overview');
+      const green = [...overview].filter(([, { colour }]) => colour !== 'red').map(([title]) => title);
+      assert.deepEqual(green, []);
+      assert.equal(overview.get('Processes')!.text, 'down');
     } finally {
       forwarding = false;
       await deliveries;
@@ -270,6 +323,17 @@ test('panels show the values of the services, and alerts fire and clear with fau
     const back = await startIngestProcess({ ...settings, METRICS_PORT: new URL(ingest.url).port });
     context.after(() => back.stop());
     await clears(prometheus, 'TidegaugeReplicaDown', 'TidegaugeReplicaGone');
+  });
+
+  await context.test('a dead exporter of the broker is shown as down', async () => {
+    await exporter.kill();
+    const up = async () => (await numbers(prometheus, 'tidegauge-broker')).get('Up')!;
+    await until('it is down', async () => (await up()).text === 'down');
+    assert.equal((await up()).colour, 'red');
+    const back = await startBrokerMetrics(new URL(exporter.url).port);
+    context.after(() => back.stop());
+    await until('it is up', async () => (await up()).text === 'up');
+    assert.equal((await up()).colour, 'green');
   });
 
   await context.test('an alert fires for a killed broker, and clears after its return', async () => {

@@ -42,6 +42,8 @@ interface LineFields {
 }
 
 const linesOf = ({ fieldConfig }: Panel): LineFields => fieldConfig!.defaults.custom as LineFields;
+const isBars = ({ fieldConfig }: Panel) =>
+  (fieldConfig!.defaults.custom as { drawStyle?: string }).drawStyle === 'bars';
 const isLog = (panel: Panel) => linesOf(panel).scaleDistribution?.type === 'log';
 
 test('titles fit into their panels, on a wide and on a narrow page', () => {
@@ -52,13 +54,14 @@ test('titles fit into their panels, on a wide and on a narrow page', () => {
   }
 });
 
-test('lines have a tooltip with all series, and a legend below them as a table with last and largest values', () => {
+test('lines have a tooltip with all series, and a legend below them as a table, the largest first', () => {
   for (const { name, panel } of ofType('timeseries')) {
     const { tooltip, legend } = panel.options as { tooltip: object; legend: object };
     assert.deepEqual(tooltip, { mode: 'multi', sort: 'desc' }, name);
+    const [calcs, sortBy] = isBars(panel) ? [['sum'], 'Total'] : [['lastNotNull', 'max'], 'Max'];
     assert.deepEqual(
       legend,
-      { displayMode: 'table', placement: 'bottom', showLegend: true, calcs: ['lastNotNull', 'max'] },
+      { displayMode: 'table', placement: 'bottom', showLegend: true, calcs, sortBy, sortDesc: true },
       name,
     );
   }
@@ -149,7 +152,87 @@ test('rates of readings and of messages have their unit', () => {
       count += 1;
     }
   }
-  assert.ok(count > 8);
+  assert.ok(count > 6);
+});
+
+test('a number is the present value, and red without one, unless that is no fault', () => {
+  const plain: string[] = [];
+  for (const { name, panel } of ofType('stat')) {
+    for (const { instant, range } of panel.targets as unknown as readonly Record<string, boolean>[]) {
+      assert.equal(instant, true, name);
+      assert.notEqual(range, true, name);
+    }
+    const { mappings = [], noValue } = panel.fieldConfig!.defaults;
+    const [absent] = mappings.flatMap((mapping) => (mapping.type === 'special' ? [mapping.options] : []));
+    assert.equal(absent?.match, 'null', name);
+    assert.equal(absent.result.text, noValue, name);
+    if (absent.result.color !== 'red') plain.push(panel.title!);
+  }
+  assert.deepEqual(plain, [
+    'Dropped in the last hour',
+    'Messages in queues now',
+    'Virtual users',
+    'Iterations dropped',
+    'Failed requests',
+  ]);
+});
+
+test('events are counted in bars of at least a minute, on an axis of whole numbers', () => {
+  const bars = ofType('timeseries').filter(({ panel }) => isBars(panel));
+  assert.deepEqual(bars.map(({ panel }) => panel.title).toSorted(), [
+    'Gaps',
+    'HTTP errors',
+    'Messages dropped',
+    'Processes killed for lack of memory',
+    'Quarantined readings by reason',
+    'Reconnects to the broker',
+    'Sessions expired',
+    'Store errors',
+  ]);
+  for (const { name, panel } of bars) {
+    assert.equal(panel.interval, '1m', name);
+    assert.equal(panel.fieldConfig!.defaults.decimals, 0, name);
+    for (const expression of expressionsOf(panel)) {
+      assert.match(expression, /offset \$__interval/, name);
+      assert.doesNotMatch(expression, /\b(rate|increase)\(/, name);
+    }
+  }
+});
+
+test('the axis of a state has no mark between two words', () => {
+  const states = ofType('timeseries').filter(({ panel }) =>
+    (panel.fieldConfig!.defaults.mappings ?? []).some(({ type }) => type === 'value'),
+  );
+  assert.ok(states.length >= 2);
+  for (const { name, panel } of states) assert.equal(panel.fieldConfig!.defaults.decimals, 0, name);
+});
+
+test('a table without rows has a sentence, and all columns of names fit on a telephone', () => {
+  for (const { name, panel } of ofType('table')) {
+    const { custom, noValue } = panel.fieldConfig!.defaults;
+    assert.ok((custom as { minWidth: number }).minWidth <= 80, name);
+    if (panel.title !== 'Latest values') assert.match(noValue!, /^No \w+ /, name);
+  }
+});
+
+test('a line of a sensor is interrupted while it sends nothing', () => {
+  const values = DRAWN.find(({ panel }) => panel.title === 'Values')!.panel;
+  const { insertNulls } = values.fieldConfig!.defaults.custom as { insertNulls: number };
+  assert.ok(insertNulls > 60_000 && insertNulls < 20 * 60_000);
+});
+
+test('no legend is the word Value: a line of 0 has a label that the legend shows', () => {
+  for (const { name, panel } of ofType('timeseries')) {
+    for (const { legendFormat, expr } of panel.targets as unknown as readonly Record<string, string>[]) {
+      const shown = [...(legendFormat ?? '').matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!);
+      if (!expr?.includes('or on () ') || shown.length === 0) continue;
+      const zero = expr.slice(expr.lastIndexOf('or on () '));
+      assert.ok(
+        shown.some((label) => zero.includes(`"${label}", "none"`)),
+        name,
+      );
+    }
+  }
 });
 
 test('a threshold of an alert is a dashed line', () => {
