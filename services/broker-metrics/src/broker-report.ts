@@ -95,9 +95,11 @@ export class BrokerReport {
     else count.take(number, retained, now, this.#intervalMs);
   }
 
-  /** Removes what is true of the present only, because the broker is unavailable. */
+  /**
+   * Hides what is true of the present only, because the broker is unavailable. The same broker does not report again what
+   * has not changed, so the values are shown again after its next report.
+   */
   clear(): void {
-    this.#gauges.clear();
     this.#reportedAt = null;
     this.#intervalMs = 0;
   }
@@ -106,7 +108,10 @@ export class BrokerReport {
   #begin(uptime: number, retained: boolean, now: number): void {
     if (!retained) {
       const isNew = this.#uptime === null ? uptime < NEW_SECONDS : uptime < this.#uptime;
-      if (isNew) for (const count of this.#counts.values()) count.restart();
+      if (isNew) {
+        for (const count of this.#counts.values()) count.restart();
+        this.#gauges.clear();
+      }
       if (this.#reportedAt !== null) this.#intervalMs = now - this.#reportedAt;
       this.#reportedAt = now;
     }
@@ -129,6 +134,7 @@ export class BrokerReport {
   }
 
   #gauge(topic: string): number | undefined {
+    if (this.#reportedAt === null) return undefined;
     const value = this.#gauges.get(topic);
     if (value !== undefined || topic !== 'clients/disconnected') return value;
     // The connection of this exporter changes these two, so they are reported.

@@ -105,6 +105,19 @@ test('a restart of the broker, and a lost connection, lose no count', async () =
   assert.equal((await given.settled()).get(DROPPED), 10);
 });
 
+test('what has not changed is shown again after a lost connection, and not after a restart of the broker', async () => {
+  const given = new Given();
+  given.reports({ 'store/messages/count': 1000 });
+  given.report.clear();
+  assert.equal((await given.shown()).has('mosquitto_stored_messages'), false);
+  given.reports({});
+  assert.equal((await given.shown()).get('mosquitto_stored_messages'), 1000);
+  given.report.clear();
+  given.uptime = 0;
+  given.reports({});
+  assert.equal((await given.shown()).has('mosquitto_stored_messages'), false);
+});
+
 test('a rate of scrapes every 5 s has no beat, although the broker reports every 6 s', async () => {
   const given = new Given();
   const scrapes: number[] = [];
