@@ -68,7 +68,7 @@ export const boards = dashboard({
             'Processes that the kernel killed in each interval. docker service ps shows which service. Raise its memory limit.',
           unit: 'short',
           queries: {
-            '{{nodename}}': `sum by (instance) (${eventsIn('node_vmstat_oom_kill', CHOSEN, 'node_boot_time_seconds')})`,
+            '{{nodename}}': countSinceBoot('node_vmstat_oom_kill'),
           },
         },
         events,
@@ -126,24 +126,19 @@ export const boards = dashboard({
           ),
         },
       }),
-      byName({
-        title: 'Network errors and drops',
-        description:
-          'If it stays above 0, check the cable, the switch and the Wi-Fi. A cable is better than Wi-Fi.',
-        unit: 'ops',
-        queries: {
-          'errors {{nodename}} {{device}}': rate(
-            'node_network_receive_errs_total',
-            'instance, device',
-            NETWORK,
-          ),
-          'drops {{nodename}} {{device}}': rate(
-            'node_network_receive_drop_total',
-            'instance, device',
-            NETWORK,
-          ),
+      byName(
+        {
+          title: 'Network errors and drops',
+          description:
+            'Packets in each interval. If there are always some, check the cable, the switch and the Wi-Fi. A cable is better than Wi-Fi.',
+          unit: 'short',
+          queries: {
+            'errors {{nodename}} {{device}}': countSinceBoot('node_network_receive_errs_total', NETWORK),
+            'drops {{nodename}} {{device}}': countSinceBoot('node_network_receive_drop_total', NETWORK),
+          },
         },
-      }),
+        events,
+      ),
     ],
     'Temperature, power and clocks': [
       byName({
@@ -190,6 +185,12 @@ export const boards = dashboard({
     ],
   },
 });
+
+/** Events of each step, by board, and by device with the matchers of devices. */
+function countSinceBoot(metric: string, matchers = ''): string {
+  const by = matchers === '' ? 'instance' : 'instance, device';
+  return `sum by (${by}) (${eventsIn(metric, CHOSEN + matchers, 'node_boot_time_seconds')})`;
+}
 
 /** Lines with the name of the board. Its address on the overlay network means nothing to a reader. */
 function byName({ queries, ...spec }: PanelSpec, draw = lines): BuiltPanel {

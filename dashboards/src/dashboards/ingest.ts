@@ -228,7 +228,7 @@ export const ingest = dashboard({
         bad: limit.workerExits,
         queries: {
           '{{nodename}}': orZero(
-            ofProcesses(`max by (instance) (increase(tidegauge_worker_exits_total{${CHOSEN}}[15m]))`),
+            ofProcesses(`round(max by (instance) (increase(tidegauge_worker_exits_total{${CHOSEN}}[15m])))`),
             { nodename: 'none' },
           ),
         },

@@ -20,6 +20,10 @@ const { jobs, thresholds: limit } = CONFIG;
 const JOBS = [jobs.ingest, jobs.api, jobs.broker, jobs.backup, jobs.node, ...jobs.stores].join('|');
 const DISKS = ', fstype!~"tmpfs|ramfs|overlay|squashfs|vfat"';
 const UP = { 0: 'down', 1: 'up' };
+/** Jobs with fewer processes than in the last hour, as the alert TidegaugeReplicaGone finds them: a task that ended is no target. */
+const COUNT = `sum by (job) (up{${CHOSEN}})`;
+const MOST = `max_over_time(${COUNT}[1h:1m])`;
+const GONE = `${MOST} unless on (job) (${COUNT} >= on (job) ${MOST})`;
 const byBoard = (expression: string) => `max by (nodename) (${onBoard(expression, CHOSEN)})`;
 const leastByBoard = (expression: string) => `min by (nodename) (${onBoard(expression, CHOSEN)})`;
 
@@ -35,11 +39,12 @@ export const overview = dashboard({
       firingAlerts(16, 9),
       number({
         title: 'Processes',
-        description: 'down: Prometheus cannot reach at least one process. The table "Services" shows which.',
+        description:
+          'down: at least one process does not answer, or has ended. The table "Services" shows which.',
         unit: 'short',
         badBelow: 1,
         words: { 0: 'down', 1: 'all up' },
-        queries: { up: `min(up{${CHOSEN}})` },
+        queries: { up: `min(up{${CHOSEN}} or 0 * (${GONE}))` },
         height: 9,
       }),
       number({
@@ -202,7 +207,7 @@ export const overview = dashboard({
         width: 12,
         columns: {
           State: {
-            expr: withDashboard(`min by (job) (up{${CHOSEN}})`),
+            expr: withDashboard(`min by (job) (up{${CHOSEN}} or 0 * (${GONE}))`),
             unit: 'short',
             badBelow: 1,
             words: UP,

@@ -220,20 +220,25 @@ export const store = dashboard({
           '{{request}} {{instance}}': `max by (request, instance) (cassandra_client_request_seconds{${CHOSEN}, quantile="0.99"})`,
         },
       }),
-      lines({
+      events({
         title: 'Failed requests',
         description:
-          'Unavailables: fewer nodes are up than the consistency level needs. Timeouts: the nodes are too slow, see the dashboard Boards.',
-        unit: 'ops',
+          'In each interval. Unavailables: fewer nodes are up than the consistency level needs. Timeouts: the nodes are too slow, see the dashboard Boards.',
+        unit: 'short',
         queries: {
-          '{{request}} {{kind}}': rate('cassandra_client_request_errors_total', 'request, kind'),
+          '{{request}} {{kind}}': orZero(count('cassandra_client_request_errors_total', 'request, kind'), {
+            request: 'none',
+          }),
         },
       }),
-      lines({
+      events({
         title: 'Dropped messages between nodes',
-        description: 'If it stays above 0, a node is too slow, and replicas differ until they are repaired.',
-        unit: 'ops',
-        queries: { '{{message}}': rate('cassandra_dropped_messages_total', 'message') },
+        description:
+          'In each interval. If there are many, a node is too slow, and replicas differ until they are repaired.',
+        unit: 'short',
+        queries: {
+          '{{message}}': orZero(count('cassandra_dropped_messages_total', 'message'), { message: 'none' }),
+        },
       }),
       lines({
         title: 'Pending compactions and hints',

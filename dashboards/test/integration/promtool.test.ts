@@ -123,6 +123,23 @@ test('what is missing is red for two to 15 minutes, not when it is late, and not
   });
 });
 
+test('a job whose only process has left the list of targets is down', { skip }, async (context) => {
+  const of = (title: string) =>
+    expressionsOf(DASHBOARDS.flatMap(panelsOf).find((panel) => panel.title === title)!)[0]!;
+  const series = {
+    'up{job="api",instance="a"}': '1x80',
+    'up{job="ingest",instance="i"}': '1x20 stale',
+  };
+  const rows = (ingest: number) => ({
+    '{dashboard="tidegauge-ingest", job="api"}': 1,
+    '{dashboard="tidegauge-ingest", job="ingest"}': ingest,
+  });
+  await evaluates(context, series, {
+    [of('Processes')]: { '4m': { '{}': 1 }, '10m': { '{}': 0 } },
+    [of('Services')]: { '4m': rows(1), '10m': rows(0) },
+  });
+});
+
 test('Alertmanager accepts the example, and the configuration of the stack', async (context) => {
   const amtool = await startOrSkip('alertmanager', () => findProgram('amtool', 'prometheus-alertmanager'));
   if ('skip' in amtool) return context.skip(amtool.skip);

@@ -180,9 +180,12 @@ test('a number is the present value, and red without one, unless that is no faul
 test('events are counted in bars of at least a minute, on an axis of whole numbers', () => {
   const bars = ofType('timeseries').filter(({ panel }) => isBars(panel));
   assert.deepEqual(bars.map(({ panel }) => panel.title).toSorted(), [
+    'Dropped messages between nodes',
+    'Failed requests',
     'Gaps',
     'HTTP errors',
     'Messages dropped',
+    'Network errors and drops',
     'Processes killed for lack of memory',
     'Quarantined readings by reason',
     'Reconnects to the broker',
