@@ -164,7 +164,13 @@ module.exports = {
       to: { path: '^(lab|loadtests|scripts)/' },
     },
     { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
-    { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^k6/x/' } },
+    {
+      name: 'no-unresolved',
+      comment: 'k6 has its own modules; the page that draws dashboards has its own packages',
+      severity: 'error',
+      from: { pathNot: '^dashboards/test/draw/' },
+      to: { couldNotResolve: true, pathNot: '^k6/x/' },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
