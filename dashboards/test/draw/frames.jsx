@@ -23,8 +23,8 @@ export function transformers() {
   }));
 }
 
-/** A series of a range query, as Grafana's backend returns it: without points where Prometheus has none. */
-function seriesOf({ refId, legendFormat, step }, { metric, values }) {
+/** A series of a range query, or one value of an instant query, as Grafana's backend returns it: without points where Prometheus has none. */
+function seriesOf({ refId, legendFormat, step }, { metric, value, values = [value] }) {
   const name = legendFormat.replaceAll(/\{\{\s*(.+?)\s*\}\}/g, (_, label) => metric[label] ?? '');
   return createDataFrame({
     refId,
