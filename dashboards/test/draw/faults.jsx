@@ -46,6 +46,7 @@ export function panelsOn(page) {
     const canvases = [...panel.querySelectorAll('canvas')];
     const faults = [
       ...(texts.length < 2 && canvases.length === 0 ? ['is blank'] : []),
+      ...(panel.getBoundingClientRect().right > innerWidth ? ['is beyond the page'] : []),
       ...(canvases.length > 0 && texts.some(({ text }) => text === 'Value')
         ? ['a series is named "Value"']
         : []),
