@@ -168,7 +168,7 @@ function tableBelow(calcs: string[], sortBy: string): VizLegendOptionsBuilder {
  * the last one of the time shown.
  */
 export function number(spec: PanelSpec): BuiltPanel {
-  const panel = begun(new stat.PanelBuilder(), spec, 4, 4)
+  const panel = begun(new stat.PanelBuilder(), spec, LINES_WIDTH, 3)
     .reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull']))
     .colorMode(BigValueColorMode.Value)
     .graphMode(BigValueGraphMode.None)

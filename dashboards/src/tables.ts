@@ -7,9 +7,17 @@ import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-s
 import * as table from '@grafana/grafana-foundation-sdk/table';
 import { type BuiltPanel, DATASOURCE, wordsOf } from './panels.ts';
 
-/** Pixels. */
-const COLUMN_WIDTH = 80;
+/** Pixels. Three columns fit on a telephone, and six in half of a page next to Grafana's menu. */
+const COLUMN_WIDTH = 85;
 const NAME_WIDTH = 120;
+const LETTER_WIDTH = 8;
+const PADDING = 14;
+
+/** The width of the first column, and lines for names that are longer. With a least width, the table would scroll. */
+const OF_NAMES: readonly DynamicConfigValue[] = [
+  { id: 'custom.width', value: NAME_WIDTH },
+  { id: 'custom.wrapText', value: true },
+];
 
 /** A column of a table: an instant query whose result has one series for each row. */
 export interface Column {
@@ -58,7 +66,10 @@ export function tableOf(spec: TableSpec): BuiltPanel {
     // Grafana's own width leaves two columns on a telephone.
     .minWidth(COLUMN_WIDTH)
     // The same option is the text of an empty cell.
-    .overrideByRegexp('.*', [{ id: 'noValue', value: '–' }])
+    .overrideByRegexp('.*', [
+      { id: 'noValue', value: '–' },
+      { id: 'custom.wrapHeaderText', value: true },
+    ])
     // The times of the queries would be columns too.
     .withTransformation({
       id: 'filterFieldsByName',
@@ -78,8 +89,9 @@ export function tableOf(spec: TableSpec): BuiltPanel {
     })
     // The same order after each refresh.
     .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: spec.heading }] } })
-    .overrideByName(spec.heading, [linkTo(spec.link), { id: 'custom.minWidth', value: NAME_WIDTH }]);
-  if (spec.hidden !== undefined) panel.overrideByName(spec.hidden, [{ id: 'custom.hidden', value: true }]);
+    .overrideByName(spec.heading, [linkTo(spec.link), ...OF_NAMES]);
+  if (spec.hidden !== undefined)
+    panel.overrideByName(spec.hidden, [{ id: 'custom.hideFrom', value: { viz: true } }]);
   for (const [index, [title, column]] of columns.entries()) {
     panel.withTarget(
       new DataqueryBuilder()
@@ -89,9 +101,15 @@ export function tableOf(spec: TableSpec): BuiltPanel {
         .format(PromQueryFormat.Table)
         .instant(),
     );
-    panel.overrideByName(title, propertiesOf(column));
+    panel.overrideByName(title, [...propertiesOf(column), { id: 'custom.minWidth', value: widthOf(title) }]);
   }
   return panel;
+}
+
+/** Wide enough for each word of a heading. */
+function widthOf(heading: string): number {
+  const letters = Math.max(...heading.split(' ').map(({ length }) => length));
+  return Math.max(COLUMN_WIDTH, letters * LETTER_WIDTH + PADDING);
 }
 
 function linkTo(url: string): DynamicConfigValue {
@@ -167,7 +185,11 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
       .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Severity' }] } })
       .overrideByName('Since', [
         { id: 'unit', value: 'dateTimeFromNow' },
-        { id: 'custom.minWidth', value: NAME_WIDTH },
+        { id: 'custom.width', value: NAME_WIDTH },
+      ])
+      .overrideByName('About', [
+        { id: 'custom.minWidth', value: 260 },
+        { id: 'custom.wrapText', value: true },
       ])
       .overrideByName('Severity', [
         {
@@ -180,15 +202,22 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
           ],
         },
         { id: 'custom.cellOptions', value: { type: 'color-text' } },
+        { id: 'custom.width', value: 75 },
       ])
       .overrideByName('Alert', [
+        // Without the beginning that all have, name, severity and time fit on a telephone.
+        {
+          id: 'mappings',
+          value: [{ type: 'regex', options: { pattern: '^Tidegauge(.*)$', result: { text: '$1' } } }],
+        },
+        { id: 'custom.width', value: 160 },
         {
           id: 'links',
           value: [
             {
               title: 'Open the rule',
               // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
-              url: '/alerting/${datasource:text}/${__value.text:percentencode}/find',
+              url: '/alerting/${datasource:text}/${__value.raw:percentencode}/find',
             },
             { title: 'Open the runbooks', url: '/d/tidegauge-runbooks' },
           ],

@@ -94,10 +94,11 @@ export const latest: Dashboard = numbered(
         .minWidth(80)
         .overrideByName('Age', [
           { id: 'unit', value: 'dateTimeFromNow' },
-          { id: 'custom.minWidth', value: 120 },
+          { id: 'custom.width', value: 120 },
         ])
         .overrideByName('Device', [
-          { id: 'custom.minWidth', value: 120 },
+          { id: 'custom.width', value: 150 },
+          { id: 'custom.wrapText', value: true },
           {
             id: 'links',
             value: [

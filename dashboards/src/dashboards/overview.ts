@@ -36,7 +36,7 @@ export const overview = dashboard({
   rows: {
     Now: [
       // First on a telephone, where each panel has its own line.
-      firingAlerts(16, 9),
+      firingAlerts(24, 8),
       number({
         title: 'Processes',
         description:
@@ -45,7 +45,6 @@ export const overview = dashboard({
         badBelow: 1,
         words: { 0: 'down', 1: 'all up' },
         queries: { up: `min(up{${CHOSEN}} or 0 * (${GONE}))` },
-        height: 9,
       }),
       number({
         title: 'Alerts',
@@ -53,13 +52,11 @@ export const overview = dashboard({
         unit: 'short',
         bad: 1,
         queries: { firing: orZero('count(ALERTS{alertname=~"Tidegauge.*", alertstate="firing"})') },
-        height: 9,
       }),
       number({
         title: 'Stored',
         description: 'Readings per second. If it is 0 while sensors send, see the dashboard Live.',
         unit: READINGS_PER_SECOND,
-        width: 6,
         queries: { stored: rateNow('tidegauge_readings_stored_total') },
       }),
       number({
@@ -67,7 +64,6 @@ export const overview = dashboard({
         description: 'Age of the oldest reading that is not stored. If it grows, see the dashboard Store.',
         unit: 's',
         bad: limit.oldestUnstoredSeconds,
-        width: 6,
         queries: { oldest: `max(tidegauge_oldest_unstored_seconds{${CHOSEN}})` },
       }),
       number({
@@ -76,7 +72,6 @@ export const overview = dashboard({
           'Readings that sensors numbered and ingest did not receive for two minutes, in the last 15 minutes, as the alert TidegaugeReadingsMissing counts them. See the dashboards Live and Broker.',
         unit: 'short',
         bad: 1,
-        width: 6,
         queries: { missing: newlyMissing() },
       }),
       number({
@@ -84,7 +79,6 @@ export const overview = dashboard({
         description: 'Messages that the broker acknowledged and then dropped. See the dashboard Broker.',
         unit: 'short',
         bad: 1,
-        width: 6,
         // Sensors can connect to ingest itself.
         whenAbsent: 'No broker',
         queries: { dropped: countLastHour('mosquitto_publish_dropped_total') },
@@ -159,7 +153,7 @@ export const overview = dashboard({
             unit: 's',
             bad: limit.boardClockOffsetSeconds,
           },
-          'Clock synchronized': {
+          'Clock in sync': {
             expr: leastByBoard(`min by (instance) (node_timex_sync_status{${CHOSEN}})`),
             unit: 'short',
             badBelow: 1,
@@ -177,7 +171,7 @@ export const overview = dashboard({
         link: '/d/tidegauge-store?${__url_time_range}&var-backend=${__value.text:percentencode}',
         width: 12,
         columns: {
-          'Calls/s': { expr: rate('tidegauge_store_seconds_count', 'backend'), unit: 'ops' },
+          'Calls/s': { expr: rate('tidegauge_store_seconds_count', 'backend'), unit: 'short' },
           'Readings/s': { expr: rate('tidegauge_readings_stored_total', 'backend'), unit: 'short' },
           Failed: {
             expr:

@@ -213,7 +213,7 @@ test('the axis of a state has no mark between two words', () => {
 test('a table without rows has a sentence, and all columns of names fit on a telephone', () => {
   for (const { name, panel } of ofType('table')) {
     const { custom, noValue } = panel.fieldConfig!.defaults;
-    assert.ok((custom as { minWidth: number }).minWidth <= 80, name);
+    assert.ok((custom as { minWidth: number }).minWidth <= 90, name);
     if (panel.title !== 'Latest values') assert.match(noValue!, /^No \w+ /, name);
   }
 });
