@@ -48,6 +48,8 @@ const DEFAULTS = {
     custom: { align: 'auto', cellOptions: { type: 'auto' }, inspect: false },
   },
   heatmap: { custom: {} },
+  // As a table, see below.
+  geomap: { custom: { cellOptions: { type: 'auto' }, minWidth: 80 } },
 };
 const THRESHOLDS = {
   mode: 'absolute',

@@ -16,8 +16,10 @@ import { publish } from '@tidegauge/test-support/publisher';
 import { startServiceProcess } from '@tidegauge/test-support/service-process';
 import { connectAsync } from 'mqtt';
 import { CONFIG } from '../../src/config.ts';
+import { ALL_DASHBOARDS } from '../../src/dashboards.ts';
 import { alertsFile, recordingRulesFile } from '../../src/rule-files.ts';
 import { clears, emptyOf, fires, numbers, panelQueries, until, WAIT_MS } from '../alert-watch.ts';
+import { drawDashboards, drawingFaults, drawingPage } from '../drawing.ts';
 
 const RATE = 200;
 /** The duration of the load over one connection. The next connection continues with the next reading. */
@@ -47,6 +49,14 @@ const EMPTY_PANELS = new Set([
   'Boards',
   'Age of the newest backup',
 ]);
+
+/** The dashboards and rows that have data here, as they are drawn. */
+const DRAWN = {
+  dashboards: ALL_DASHBOARDS.map(({ uid }) => uid!).filter((uid) => !EMPTY_DASHBOARDS.has(uid)),
+  rows: /^(?!.*exporter)/,
+  seconds: 60,
+  scrapeMs: SCRAPE_MS,
+};
 
 /** Metrics of ingest in Prometheus, and the same values in the ledger of ingest: counters first, then gauges. */
 const FLOWS: Readonly<Record<string, (ledger: LedgerDocument) => number>> = {
@@ -96,6 +106,8 @@ const found = await startOrSkip('mosquitto', () =>
   startMosquitto({ conf: [...REPORTS, `max_queued_messages ${QUEUE}`] }),
 );
 const skip = 'skip' in found ? found.skip : false;
+const libraries = await startOrSkip('grafana-libraries', drawingPage);
+const skipDrawing = 'skip' in libraries ? libraries.skip : false;
 
 test('panels show the values of the services, and alerts fire and clear with faults', {
   skip,
@@ -198,6 +210,25 @@ test('panels show the values of the services, and alerts fire and clear with fau
       };
       assert.deepEqual(
         empty.filter((text) => !isExcused(text)),
+        [],
+      );
+    },
+  );
+
+  const latest = { api: api.url, metric: 'temperature' };
+  const draw = (state: string) => drawDashboards({ state, prometheus, latest, ...DRAWN });
+  await context.test(
+    'every panel can be read, on a desktop and on a telephone',
+    { skip: skipDrawing },
+    async () => {
+      const position = { lat: 48.86, lon: 2.29 };
+      const readings = Object.entries(position).map(([metric, v]) => ({ device: 'jane/phone', metric, v }));
+      const headers = { 'Content-Type': 'application/json' };
+      const body = JSON.stringify(readings);
+      assert.ok((await fetch(`${api.url}/v1/readings`, { method: 'POST', headers, body })).ok);
+      const panels = await draw('healthy');
+      assert.deepEqual(
+        drawingFaults(panels, ({ title }) => EMPTY_PANELS.has(title)),
         [],
       );
     },
@@ -316,6 +347,16 @@ test('panels show the values of the services, and alerts fire and clear with fau
       const green = [...overview].filter(([, { colour }]) => colour !== 'red').map(([title]) => title);
       assert.deepEqual(green, []);
       assert.equal(overview.get('Processes')!.text, 'down');
+      if (skipDrawing === false) {
+        const panels = await draw('dead-ingest');
+        assert.deepEqual(
+          drawingFaults(panels, () => true),
+          [],
+        );
+        const text = (name: string) => panels.find(({ title }) => title === name)?.text ?? '';
+        assert.match(text('Processes'), /down/);
+        assert.match(text('Alerts firing'), /ReplicaGone/);
+      }
     } finally {
       forwarding = false;
       await deliveries;
