@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { now } from '@tidegauge/readings';
 import mqtt, { type MqttClient } from 'mqtt';
-import { until } from '../src/until.ts';
 import type { Deployment, SensorOptions } from './deployment.ts';
 
 const PROBES = 8;
@@ -38,11 +37,7 @@ export class Sensor {
       connectTimeout: 5000,
       keepalive: 5,
     };
-    // The broker loads a new user within seconds.
-    const client = await until(`the broker to take ${name}`, () =>
-      mqtt.connectAsync(`mqtts://${address}:8883`, options),
-    );
-    return new Sensor(name, client);
+    return new Sensor(name, await mqtt.connectAsync(`mqtts://${address}:8883`, options, false));
   }
 
   /** Publishes `count` messages as fast as they are acknowledged. */
