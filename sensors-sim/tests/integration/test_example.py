@@ -34,7 +34,16 @@ def test_the_real_sensor_sends_value_time_boot_and_seq(
 
 def test_the_real_sensor_publishes_over_tls(tmp_path: Path) -> None:
     certificate, key, thermometer = tmp_path / 'broker.pem', tmp_path / 'broker.key', tmp_path / 'temp'
-    request = ['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+    request = [
+        'openssl',
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+    ]
     names = ['-subj', '/CN=broker', '-addext', 'subjectAltName=IP:127.0.0.1']
     subprocess.run([*request, *names, '-keyout', key, '-out', certificate], check=True, capture_output=True)
     thermometer.write_text('48500\n')
@@ -43,7 +52,12 @@ def test_the_real_sensor_publishes_over_tls(tmp_path: Path) -> None:
     broker = Mosquitto(tmp_path, f'allow_anonymous true\n{tls}')
     broker.start()
     subscriber = Subscriber(broker.port)
-    settings = {'CA_FILE': str(certificate), 'PORT': str(port), 'DEVICE': 'pi', 'THERMOMETER': str(thermometer)}
+    settings = {
+        'CA_FILE': str(certificate),
+        'PORT': str(port),
+        'DEVICE': 'pi',
+        'THERMOMETER': str(thermometer),
+    }
     try:
         with run([str(EXAMPLE)], **settings) as sensor:
             topic, _ = subscriber.wait(1)[0]
