@@ -2,10 +2,10 @@ import type { Reading } from '@tidegauge/readings';
 import { defineConfig, integer, list, oneOf, outputFile, run } from '@tidegauge/service/program';
 import { openStore, type Store } from '@tidegauge/storage';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
+import { drawFigures } from '../src/results/run-analysis.ts';
 import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
 import { textTable } from '../src/results/table.ts';
-import { drawFigures } from '../src/study/commands/analysis.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 
 /**

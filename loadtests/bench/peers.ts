@@ -11,10 +11,10 @@ import { defineConfig, integer, outputFile, run } from '@tidegauge/service/progr
 import { cpuSeconds, memoryOf } from '@tidegauge/test-support/process-usage';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
+import { drawFigures } from '../src/results/run-analysis.ts';
 import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
 import { textTable } from '../src/results/table.ts';
-import { drawFigures } from '../src/study/commands/analysis.ts';
 import { CONSUMERS, type Consumer, type MakeConsumer, PLUGINS, type Servers } from './peers/consumers.ts';
 
 /**

@@ -10,6 +10,7 @@ import {
   reportError,
   run,
   type Schema,
+  text,
 } from '@tidegauge/service/program';
 import { type K6Options, refuseLostExport, runK6 } from './drivers/run-k6.ts';
 import type { Plan } from './operations/plan.ts';
@@ -23,6 +24,7 @@ import { recordsProfile } from './profiles/records-profile.ts';
 import { type CommonConfig, thresholdsOf } from './profiles/settings.ts';
 import { runRepeatedly } from './results/repeat.ts';
 import { report } from './results/report.ts';
+import { runAnalysis } from './results/run-analysis.ts';
 import { type Phase, RunMarks } from './results/run-marks.ts';
 import { type Summary, summarize } from './results/summary.ts';
 import { Closers } from './targets/closers.ts';
@@ -39,6 +41,8 @@ const PROPERTY_SETTING = {
   },
 } satisfies Schema;
 
+const FILE_SETTING = { kind: text('a file'), required: true, positional: true } as const;
+
 export const program: CommandGroup = {
   name: 'npm run loadtest',
   summary: 'Load tests with k6. Starts what it needs on this machine, runs, and prints figures as YCSB does.',
@@ -54,6 +58,15 @@ export const program: CommandGroup = {
     devices: profileCommand('devices', devicesProfile),
     queries: profileCommand('queries', queriesProfile),
     mixed: profileCommand('mixed', mixedProfile),
+    compare: defineCommand({
+      name: 'compare',
+      summary: 'Compares the figures of two files that --json has written, such as those of two versions.',
+      settings: {
+        first: { ...FILE_SETTING, help: 'The file to compare with.' },
+        second: { ...FILE_SETTING, help: 'The other file.' },
+      },
+      run: ({ first, second }) => runAnalysis('compare_runs', [first, second]),
+    }),
   },
 };
 

@@ -10,7 +10,7 @@ import {
 } from '@tidegauge/service/program';
 import { BENCH_SETTINGS, defineBench } from '../benches/define-bench.ts';
 import { mistake } from '../profiles/settings.ts';
-import { drawFigures } from '../study/commands/analysis.ts';
+import { drawFigures } from '../results/run-analysis.ts';
 import { STORES } from '../targets/store-places.ts';
 import { FAULT_NAMES } from './faults.ts';
 import {

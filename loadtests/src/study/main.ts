@@ -15,10 +15,10 @@ import {
   text,
   url,
 } from '@tidegauge/service/program';
+import { runAnalysis } from '../results/run-analysis.ts';
 import { differences, environmentOf } from './archive/environment.ts';
 import { verifyManifest } from './archive/manifest.ts';
 import { readEntries, readPlan } from './archive/results.ts';
-import { runAnalysis } from './commands/analysis.ts';
 import { recordVerdicts } from './commands/claims.ts';
 import { comparisonText } from './commands/comparison-text.ts';
 import { defaultDirectory, isSameDirectory } from './commands/directories.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { lockDirectory } from '@tidegauge/service';
 import { EXIT, reportError } from '@tidegauge/service/program';
+import { runAnalysis } from '../../results/run-analysis.ts';
 import { writeManifest } from '../archive/manifest.ts';
 import { LOCK, readPlan } from '../archive/results.ts';
 import { printReport } from '../report-pdf.ts';
-import { runAnalysis } from './analysis.ts';
 
 /**
  * Analyses a results directory, complete or not, writes its report as HTML and, where Chromium is

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram, temporaryDirectory } from '@tidegauge/process';
-import { PYTHON, ROOT, setUpAnalysis } from '../../../../scripts/setup.js';
+import { PYTHON, ROOT, setUpAnalysis } from '../../../scripts/setup.js';
 
 /** A report of a large study draws hundreds of figures. */
 const LIMIT_MS = 3_600_000;
