@@ -1,7 +1,7 @@
 // Installs the dependencies of a program, then runs it: `run.js FILE.ts …` with Node 24, `run.js --python MODULE …`.
 // `--dev` also installs what only tests and checks need. `--simulator` installs the simulator at the same time.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, PYTHON, setUpNode, setUpSimulator } from './setup.js';
 
@@ -46,24 +46,14 @@ child.on('exit', (code, signal) => {
   process.exitCode = code ?? 128 + constants.signals[signal];
 });
 
-/** npm starts this file in a shell, which passes no signal on: the end of either of them is the signal. */
+/** npm passes SIGTERM on. Its end by another signal is a SIGTERM too. */
 function endWithNpm() {
   if (process.env.npm_lifecycle_event === undefined) return;
-  const before = ancestors();
+  const npm = process.ppid;
   const watch = setInterval(() => {
-    if (ancestors() === before) return;
+    if (process.ppid === npm) return;
     clearInterval(watch);
     end('SIGTERM');
   }, POLL_MS);
   watch.unref();
-}
-
-/** The parent, and its own parent if it is a shell. */
-function ancestors() {
-  try {
-    const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
-    return `${process.ppid} ${/^\d+ \(\w*sh\) \S (\d+)/.exec(stat)?.[1]}`;
-  } catch {
-    return `${process.ppid}`;
-  }
 }

@@ -10,11 +10,11 @@ const folder = mkdtempSync(join(tmpdir(), 'tidegauge-run-'));
 after(() => rmSync(folder, { recursive: true }));
 const program = join(folder, 'program.ts');
 writeFileSync(program, `console.log('ready'); setInterval(() => {}, 1000);`);
-const scripts = { start: `node ${join(ROOT, 'scripts/run.js')} ${program}` };
+const scripts = { start: `exec node ${join(ROOT, 'scripts/run.js')} ${program}` };
 writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'a', version: '1.0.0', scripts }));
 
 const wait = { timeoutMs: 20_000 };
-const [NPM, RUN] = [0, 2];
+const [NPM, RUN] = [0, 1];
 
 for (const [signal, index, name] of [
   ['SIGTERM', NPM, 'npm'],
@@ -28,7 +28,7 @@ for (const [signal, index, name] of [
       () => npm.log().includes('ready'),
       wait,
     );
-    // npm, its shell, run.js and the program.
+    // npm, run.js and the program.
     const processes = familyOf(npm.pid).map((pid) => identify(pid)!);
     context.after(() => {
       for (const { pid } of processes.filter(isRunning)) process.kill(pid, 'SIGKILL');
