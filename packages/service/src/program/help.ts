@@ -63,7 +63,7 @@ export function printGroupHelp({ name, summary, details, examples, commands }: C
 }
 
 function exitCodesOf(measures: boolean): string {
-  const invalid = measures ? ', 3 a measurement whose figures do not count' : '';
+  const invalid = measures ? ', 3 figures that do not count' : '';
   return `Exit codes: 0 success, 1 failure, 2 bad usage or bad configuration${invalid}.`;
 }
 
