@@ -13,7 +13,7 @@ const NAME_WIDTH = 120;
 const LETTER_WIDTH = 8;
 const PADDING = 14;
 
-/** The width of the first column, and lines for names that are longer. With a least width, the table would scroll. */
+/** The width of a column of names or ages, and lines for those that are longer. With a least width, the table would scroll. */
 const OF_NAMES: readonly DynamicConfigValue[] = [
   { id: 'custom.width', value: NAME_WIDTH },
   { id: 'custom.wrapText', value: true },
@@ -183,10 +183,7 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
       // Grafana sorts by one field. The second sort keeps the order of the first: `critical` is before `warning`.
       .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Since', desc: true }] } })
       .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Severity' }] } })
-      .overrideByName('Since', [
-        { id: 'unit', value: 'dateTimeFromNow' },
-        { id: 'custom.width', value: NAME_WIDTH },
-      ])
+      .overrideByName('Since', [{ id: 'unit', value: 'dateTimeFromNow' }, ...OF_NAMES])
       .overrideByName('About', [
         { id: 'custom.minWidth', value: 260 },
         { id: 'custom.wrapText', value: true },

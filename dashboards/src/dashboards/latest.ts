@@ -95,6 +95,7 @@ export const latest: Dashboard = numbered(
         .overrideByName('Age', [
           { id: 'unit', value: 'dateTimeFromNow' },
           { id: 'custom.width', value: 120 },
+          { id: 'custom.wrapText', value: true },
         ])
         .overrideByName('Device', [
           { id: 'custom.width', value: 150 },

@@ -120,7 +120,7 @@ test('panels show the values of the services, and alerts fire and clear with fau
   const STORE = `sqlite:${join(directory, 'store.db')}?busy=200`;
   // Limits that are low enough for a test to reach.
   const bounds = { QUARANTINE_MAX_BYTES: '64KiB', SPOOL_MAX_BYTES: '64KiB' };
-  const settings = { STORE, BROKER: broker.url, DATA_DIR: directory, ...bounds };
+  const settings = { STORE, BROKER: broker.url, DATA_DIR: join(directory, 'data'), ...bounds };
   const ingest = await startIngestProcess(settings);
   context.after(() => ingest.stop());
   const api = await startApiProcess({ STORE, INGEST: ingest.url });

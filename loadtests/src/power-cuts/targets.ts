@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startEmbeddedBroker, startMosquitto } from '@tidegauge/lab';
@@ -86,6 +87,8 @@ const SPOOL: CutTarget = {
       const broker = await startEmbeddedBroker({ port: 0 });
       closers.add(() => broker.close());
       const env = { STORE: store, BROKER: broker.url, DATA_DIR: join(disk, 'data') };
+      // Ingest uses the new store as it is, so that it contains what the spool has kept.
+      rmSync(join(disk, 'data', 'tidegauge-ingest.sqlite.identity'));
       const ingest = await startIngestProcess(env);
       closers.add(() => ingest.stop());
       await ingest.until(({ readings }) => readings.spooled === 0 && readings.inFlight === 0, DRAIN_MS);

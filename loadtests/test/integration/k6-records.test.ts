@@ -11,6 +11,7 @@ import { runK6 } from '@tidegauge/loadtests/drivers/run-k6';
 import type { Model, Plan } from '@tidegauge/loadtests/operations/plan';
 import { RECORD_SCRIPTS } from '@tidegauge/loadtests/profiles/records-profile';
 import type { K6Summary } from '@tidegauge/loadtests/results/summary';
+import { waitUntil } from '@tidegauge/process';
 import { deterministicValue, fieldNames, parseWorkload } from '@tidegauge/workload';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-k6-records-'));
@@ -224,5 +225,5 @@ test('an interrupted run of our module ends at once, with the figures of what it
   const counted = metrics.http_reqs!.values.count!;
   // Each of the threads may have been interrupted in a request.
   assert.ok(counted <= sent && counted >= sent - 4 && counted > 0, `${counted} of ${sent}`);
-  assert.equal(recorder.open(), 0);
+  await waitUntil('the end of its connections', () => recorder.open() === 0, { timeoutMs: 10_000 });
 });
