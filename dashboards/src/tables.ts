@@ -10,10 +10,12 @@ import { type BuiltPanel, DATASOURCE, wordsOf } from './panels.ts';
 /** Pixels. Three columns fit on a telephone, and six in half of a page next to Grafana's menu. */
 const COLUMN_WIDTH = 85;
 const NAME_WIDTH = 120;
+/** Of `a few seconds ago`, which does not wrap. */
+export const AGE_WIDTH = 128;
 const LETTER_WIDTH = 8;
 const PADDING = 14;
 
-/** The width of a column of names or ages, and lines for those that are longer. With a least width, the table would scroll. */
+/** The width of the first column, and lines for names that are longer. With a least width, the table would scroll. */
 const OF_NAMES: readonly DynamicConfigValue[] = [
   { id: 'custom.width', value: NAME_WIDTH },
   { id: 'custom.wrapText', value: true },
@@ -183,7 +185,10 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
       // Grafana sorts by one field. The second sort keeps the order of the first: `critical` is before `warning`.
       .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Since', desc: true }] } })
       .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Severity' }] } })
-      .overrideByName('Since', [{ id: 'unit', value: 'dateTimeFromNow' }, ...OF_NAMES])
+      .overrideByName('Since', [
+        { id: 'unit', value: 'dateTimeFromNow' },
+        { id: 'custom.width', value: AGE_WIDTH },
+      ])
       .overrideByName('About', [
         { id: 'custom.minWidth', value: 260 },
         { id: 'custom.wrapText', value: true },
@@ -199,7 +204,7 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
           ],
         },
         { id: 'custom.cellOptions', value: { type: 'color-text' } },
-        { id: 'custom.width', value: 75 },
+        { id: 'custom.width', value: 72 },
       ])
       .overrideByName('Alert', [
         // Without the beginning that all have, name, severity and time fit on a telephone.
@@ -207,7 +212,7 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
           id: 'mappings',
           value: [{ type: 'regex', options: { pattern: '^Tidegauge(.*)$', result: { text: '$1' } } }],
         },
-        { id: 'custom.width', value: 160 },
+        { id: 'custom.width', value: 155 },
         {
           id: 'links',
           value: [

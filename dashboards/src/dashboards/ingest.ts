@@ -269,8 +269,8 @@ export const ingest = dashboard({
         queries: {
           '{{job}} {{nodename}}': ofProcesses(
             // A scrape soon after another one finds no interval, and the least of none is 2^63 ns.
-            `max by (job, instance) (nodejs_eventloop_lag_p99_seconds{${CHOSEN}}` +
-              ` - (nodejs_eventloop_lag_min_seconds{${CHOSEN}} < 1e6))`,
+            `max by (job, instance) (clamp_min(nodejs_eventloop_lag_p99_seconds{${CHOSEN}}` +
+              ` - nodejs_eventloop_lag_min_seconds{${CHOSEN}}, 0))`,
           ),
         },
       }),
