@@ -10,8 +10,6 @@ import { type BuiltPanel, DATASOURCE, wordsOf } from './panels.ts';
 /** Pixels. Three columns fit on a telephone, and six in half of a page next to Grafana's menu. */
 const COLUMN_WIDTH = 85;
 const NAME_WIDTH = 120;
-/** Of `a few seconds ago`, which does not wrap. */
-export const AGE_WIDTH = 128;
 const LETTER_WIDTH = 8;
 const PADDING = 14;
 
@@ -164,7 +162,7 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
           .refId('A')
           // One column for all labels: no cell is empty.
           .expr(
-            `label_join(ALERTS_FOR_STATE{${named}} * 1000` +
+            `label_join(time() - ALERTS_FOR_STATE{${named}}` +
               ` and ignoring (alertstate) ALERTS{${named}, alertstate="firing"}, "about", " ", ${labels})`,
           )
           .format(PromQueryFormat.Table)
@@ -179,15 +177,15 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
         options: {
           excludeByName: {},
           indexByName: { alertname: 0, severity: 1, Value: 2, about: 3 },
-          renameByName: { alertname: 'Alert', severity: 'Severity', Value: 'Since', about: 'About' },
+          renameByName: { alertname: 'Alert', severity: 'Severity', Value: 'Lasts', about: 'About' },
         },
       })
       // Grafana sorts by one field. The second sort keeps the order of the first: `critical` is before `warning`.
-      .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Since', desc: true }] } })
+      .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Lasts' }] } })
       .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Severity' }] } })
-      .overrideByName('Since', [
-        { id: 'unit', value: 'dateTimeFromNow' },
-        { id: 'custom.width', value: AGE_WIDTH },
+      .overrideByName('Lasts', [
+        { id: 'unit', value: 's' },
+        { id: 'custom.width', value: COLUMN_WIDTH },
       ])
       .overrideByName('About', [
         { id: 'custom.minWidth', value: 260 },
@@ -204,7 +202,7 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
           ],
         },
         { id: 'custom.cellOptions', value: { type: 'color-text' } },
-        { id: 'custom.width', value: 72 },
+        { id: 'custom.width', value: 75 },
       ])
       .overrideByName('Alert', [
         // Without the beginning that all have, name, severity and time fit on a telephone.
@@ -212,7 +210,7 @@ export function firingAlerts(width: number, height: number): BuiltPanel {
           id: 'mappings',
           value: [{ type: 'regex', options: { pattern: '^Tidegauge(.*)$', result: { text: '$1' } } }],
         },
-        { id: 'custom.width', value: 155 },
+        { id: 'custom.width', value: 160 },
         {
           id: 'links',
           value: [

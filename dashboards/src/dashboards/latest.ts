@@ -13,7 +13,6 @@ import { numbered, toOthers } from '../dashboard.ts';
 import { OPENTSDB, valuesOf } from '../opentsdb.ts';
 import { lastAndMax, manySeries } from '../panels.ts';
 import { positionMap } from '../position-map.ts';
-import { AGE_WIDTH } from '../tables.ts';
 
 /** Without a value for so long, a line is interrupted: otherwise the time of a dead sensor is a straight line. */
 const DEAD_MS = 15 * 60_000;
@@ -95,10 +94,11 @@ export const latest: Dashboard = numbered(
         .minWidth(80)
         .overrideByName('Age', [
           { id: 'unit', value: 'dateTimeFromNow' },
-          { id: 'custom.width', value: AGE_WIDTH },
+          // Of `a few seconds ago`, which does not wrap.
+          { id: 'custom.width', value: 145 },
         ])
         .overrideByName('Device', [
-          { id: 'custom.width', value: 142 },
+          { id: 'custom.width', value: 130 },
           { id: 'custom.wrapText', value: true },
           {
             id: 'links',
