@@ -63,8 +63,9 @@ function isFilter(filter: string): boolean {
 
 /** Whether a filter matches a topic (MQTT 5, section 4.7). */
 export function filterMatcher(filter: string): (topic: string) => boolean {
+  // The usual forms need no split: everything, and `a/b/#`, which matches a/b and everything below it.
+  if (filter === '#') return (topic) => !topic.startsWith('$');
   const prefix = filter.slice(0, -1);
-  // The usual form needs no split: `a/b/#` matches a/b and everything below it.
   if (filter.endsWith('/#') && !/[+#]/.test(prefix)) {
     const parent = prefix.slice(0, -1);
     return (topic) => topic.startsWith(prefix) || topic === parent;
