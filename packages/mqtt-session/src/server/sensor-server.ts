@@ -199,7 +199,7 @@ export class SensorServer implements ConnectionHost {
       createServer(SOCKET_OPTIONS, arrive),
     );
     this.#servers.push(...servers);
-    for (const server of this.#servers) {
+    for (const server of servers) {
       // For example too many open files. The next connection may succeed.
       server.on('error', (error) => this.#refused('connections', '', error.message));
     }
