@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net';
 
 /** Servers of an address. Each accepts one connection in a turn of the event loop. */
@@ -43,15 +44,11 @@ export async function openAcceptors(
   return { port: chosen, servers };
 }
 
-function open(server: Server, options: ListenOptions): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).listen({ backlog: BACKLOG, exclusive: true, ...options }, () => {
-      server.off('error', reject);
-      resolve(server);
-    });
-  });
+async function open(server: Server, options: ListenOptions): Promise<Server> {
+  await once(server.listen({ backlog: BACKLOG, exclusive: true, ...options }), 'listening');
+  return server;
 }
 
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => void server.close(() => resolve()));
+async function close(server: Server): Promise<void> {
+  await once(server.close(), 'close');
 }

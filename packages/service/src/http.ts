@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net';
@@ -153,17 +154,13 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, setti
   return error;
 }
 
-function openOne(
+async function openOne(
   server: Server,
   host: string,
   port: number,
 ): Promise<{ readonly port: number; readonly servers: readonly NetServer[] }> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).listen(port, host, () => {
-      server.off('error', reject);
-      resolve({ port: (server.address() as AddressInfo).port, servers: [server] });
-    });
-  });
+  await once(server.listen(port, host), 'listening');
+  return { port: (server.address() as AddressInfo).port, servers: [server] };
 }
 
 async function close(server: Server, acceptors: readonly NetServer[], graceMs: number): Promise<void> {
