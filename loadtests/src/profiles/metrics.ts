@@ -1,6 +1,6 @@
 import { didYouMean } from '@tidegauge/text';
 import { OUTCOMES } from '../operations/outcome.ts';
-import { DONE } from '../results/summary.ts';
+import { DONE, MEASURED_BY } from '../results/summary.ts';
 import { type CommonConfig, mistake } from './settings.ts';
 
 /** Metrics that k6 has without a script (k6 1 and 2). Those of other protocols are not used here. */
@@ -10,7 +10,6 @@ const OF_K6: readonly string[] = [
   ...['http_req_connecting', 'http_req_tls_handshaking', 'http_req_sending', 'http_req_waiting'],
   'http_req_receiving',
 ];
-const OF_MQTT: readonly string[] = ['mqtt_publish_ack', 'mqtt_publish_receive'];
 
 /** The counters of our module for MQTT (loadtests/k6-modules/mqtt/meter.go). */
 const COUNTERS: readonly string[] = [
@@ -28,7 +27,7 @@ export function refuseUnknownMetrics(
   { threshold }: Pick<CommonConfig, 'threshold'>,
   operations: readonly string[],
 ): void {
-  const trends = [...operations.map((name) => `op_${name}`), ...OF_MQTT];
+  const trends = [...operations.map((name) => `op_${name}`), ...Object.values(MEASURED_BY)];
   const known = [
     ...trends,
     ...trends.map((name) => `${name}_intended`),

@@ -29,7 +29,7 @@ export interface K6Metric {
 }
 
 /** Operations that the MQTT module of loadtests/k6-modules measures, with the names of its metrics. */
-const MEASURED_BY: Readonly<Record<string, string>> = {
+export const MEASURED_BY: Readonly<Record<string, string>> = {
   publish: 'mqtt_publish_ack',
   receive: 'mqtt_publish_receive',
 };
