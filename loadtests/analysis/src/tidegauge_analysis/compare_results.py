@@ -13,6 +13,7 @@ from tidegauge_analysis.archive import ArchiveError, read_archive
 from tidegauge_analysis.comparable import differences_of
 from tidegauge_analysis.document import Analysis, Family, Group, write_json
 from tidegauge_analysis.effects import ratio_of_means
+from tidegauge_analysis.numbers import ratio_in_words
 from tidegauge_analysis.report import analyse
 from tidegauge_analysis.verdict import decide
 
@@ -137,8 +138,7 @@ def _line(group: GroupChange) -> str:
     start = f'{group.group}: A and B have {means} (n = {group.n[0]} and {group.n[1]})'
     if group.ratio is None:
         return f'{start}; no verdict, because {group.reason}'
-    low, high = ('no bound' if bound is None else f'{bound:.3f}' for bound in (group.low, group.high))
-    text = f'{start}; B is {group.ratio:.3f} times A ({low} to {high}): {group.verdict}'
+    text = f'{start}; {ratio_in_words(group.ratio, group.low, group.high)}: {group.verdict}'
     if group.verdict == 'undecided':
         more = 'no practical number of' if group.further_runs is None else f'about {group.further_runs}'
         text += f'; {more} further runs of each would decide'

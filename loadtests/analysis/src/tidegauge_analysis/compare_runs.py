@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tidegauge_analysis.effects import ratio_of_means
+from tidegauge_analysis.numbers import ratio_in_words
 from tidegauge_analysis.present import Json
 from tidegauge_analysis.repeat import leaves, unit_of
 from tidegauge_analysis.verdict import decide
@@ -97,8 +98,7 @@ def _line(path: str, one: list[float], two: list[float]) -> str:
         ratio, verdict = ratio_of_means(two, one), decide(two, one, MARGIN)
     except ValueError as error:
         return f'{times}; no interval: {str(error).partition(",")[0]}'
-    low, high = ('no bound' if abs(bound) == float('inf') else f'{bound:.3f}' for bound in (ratio.low, ratio.high))
-    return f'{times} ({low} to {high}): {verdict.decision}'
+    return f'{start}; {ratio_in_words(ratio.value, ratio.low, ratio.high)}: {verdict.decision}'
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -110,6 +110,12 @@ def interval_in_words(value: Number, low: Number, high: Number) -> str:
     return f'{{{value.id}}} ({{{low.id}!}} to {{{high.id}!}})' if low.id and high.id else f'{{{value.id}}}'
 
 
+def ratio_in_words(ratio: float, low: float | None, high: float | None) -> str:
+    """The ratio of B to A with its bounds, which can be infinite or missing."""
+    bounds = ('no bound' if bound is None or math.isinf(bound) else f'{bound:.3f}' for bound in (low, high))
+    return f'B is {ratio:.3f} times A ({" to ".join(bounds)})'
+
+
 def anchor(*parts: str) -> str:
     """Make an id that is usable as an anchor and as a file name."""
     return re.sub(r'[^a-z0-9]+', '-', ' '.join(parts).lower()).strip('-')
