@@ -14,7 +14,7 @@ const PART_SERIES = 5000;
  */
 export async function groupsOf(db: Database, query: RowGroupQuery): Promise<RowGroups> {
   const { from, to } = boundsOf(query);
-  const { partEnd, part, values } = statements(query);
+  const { partEnd, part, values } = groupStatements(query);
   const folds = new GroupFolds();
   const last = await db.run(
     () => db.statement('select max(id) as id from series').get()!.id as number | null,
@@ -38,8 +38,12 @@ export async function groupsOf(db: Database, query: RowGroupQuery): Promise<RowG
   return folds.groups(query);
 }
 
-/** Parameters: 1 and 2 are the first identity, 3 and 4 the bounds of times. From 7 on: `values`. */
-function statements({ by, metric, devices = {} }: RowGroupQuery) {
+/**
+ * The statements of one part. Parameters: 1 and 2 are the first identity, 3 and 4 the bounds of times. From 7 on:
+ * `values`. Bounds of times depend on `s` only, so that they are a range of the primary key, and a part costs the same
+ * wherever it is in a long series.
+ */
+export function groupStatements({ by, metric, devices = {} }: RowGroupQuery) {
   const values: (string | number)[] = [];
   const bind = (value: string | number) => `?${values.push(value) + 6}`;
   const conditions = metric === undefined ? [] : [`s.metric = ${bind(metric)}`];
@@ -47,20 +51,21 @@ function statements({ by, metric, devices = {} }: RowGroupQuery) {
   if (fields.length > 0)
     conditions.push(`s.device in (select d.name from devices d where ${fields.join(' and ')})`);
   const selected = ['true', ...conditions].join(' and ');
-  const first = 'r.time >= case when r.series = ?1 then ?2 else ?3 end';
+  const first = 'r.time >= case when s.id = ?1 then ?2 else ?3 end';
   const partEnd = `
     select r.series, r.time from series s cross join readings r on r.series = s.id
     where s.id >= ?1 and s.id < ?5 and ${first} and r.time < ?4 and ${selected}
     order by s.id, r.time limit 1 offset ?6`;
   const within = `
-    s.id >= ?1 and s.id <= ?5 and ${first} and r.time < case when r.series = ?5 then ?6 else ?4 end
+    s.id >= ?1 and s.id <= ?5 and ${first} and r.time < case when s.id = ?5 then ?6 else ?4 end
     and typeof(r.value) = 'real' and ${selected}`;
   const grouped = by === 'day' ? `r.time / ${DAY_US}` : `s.${by}`;
   const part = `
     select grouped, count(*) as count, min(value) as min, max(value) as max, sum(value) as sum from (
       select ${grouped} as grouped, r.value from series s cross join readings r on r.series = s.id where ${within}
       union all
-      select ${grouped}, r.value from recent r cross join series s on s.id = r.series where ${within}
+      select ${grouped}, r.value from recent r cross join series s on s.id = r.series
+      where r.series >= ?1 and r.series <= ?5 and ${within}
     ) group by grouped`;
   return { partEnd, part, values };
 }

@@ -12,6 +12,7 @@ import { openStore, parseUrl, type Store } from '../../src/index.ts';
 import { readConfig } from '../../src/sqlite/config.ts';
 import { Database } from '../../src/sqlite/database.ts';
 import { SqliteDevices } from '../../src/sqlite/devices.ts';
+import { groupStatements } from '../../src/sqlite/groups.ts';
 import { SqliteReadings } from '../../src/sqlite/readings.ts';
 import { migrate, SCHEMA_VERSION } from '../../src/sqlite/schema.ts';
 
@@ -239,6 +240,23 @@ describe('SQLite readings', () => {
     assert.deepEqual(metrics, [{ key: 'temperature', count: 36_000, ...figures, sum: 3 * sum }]);
     db.close();
     other.close();
+  });
+
+  test('are grouped in parts that begin where they are in a long series', async () => {
+    const db = await openDatabase(freshPath());
+    for (const by of ['device', 'metric', 'day'] as const) {
+      const { partEnd, part } = groupStatements({ by });
+      for (const statement of [partEnd, part]) {
+        const plan = db.connection.prepare(`explain query plan ${statement}`).all();
+        const steps = plan.map(({ detail }) => String(detail)).filter((detail) => / r\b/.test(detail));
+        assert.deepEqual(steps, [
+          'SEARCH r USING PRIMARY KEY (series=? AND time>? AND time<?)',
+          // A part is small, and this table too.
+          ...(statement === part ? ['SCAN r'] : []),
+        ]);
+      }
+    }
+    db.close();
   });
 
   test('store all or nothing of a batch when the disk is full, and continue when it has space', async () => {
