@@ -128,6 +128,8 @@ function startAttack(name: string, seconds: number, { target }: Site) {
   const attacker = startProcess({
     ...{ command: process.execPath, args: [PROGRAM], ipc: true },
     ...{ stdout: 'inherit', stderr: 'inherit', stopMs: 5000 },
+    // The kernel shares processors between groups first: see the priority in the program.
+    ownGroup: true,
   });
   attacker.child.send({ name, seconds, target });
   return attacker;
