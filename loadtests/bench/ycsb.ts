@@ -6,6 +6,7 @@ import {
   defineCommand,
   defineConfig,
   EXIT,
+  inputFile,
   integer,
   outputFile,
   repeated,
@@ -19,7 +20,7 @@ import { REPEAT_SETTINGS, runRepeatedly } from '../src/results/repeat.ts';
 
 const settings = defineConfig({
   properties: {
-    kind: repeated(text('a file')),
+    kind: repeated(inputFile()),
     alias: 'P',
     help: 'A file of properties, such as packages/workload/workloads/workloada. May be repeated.',
   },

@@ -6,11 +6,11 @@ import {
   type CommandGroup,
   defineCommand,
   EXIT,
+  inputFile,
   repeated,
   reportError,
   run,
   type Schema,
-  text,
 } from '@tidegauge/service/program';
 import { type K6Options, refuseLostExport, runK6 } from './drivers/run-k6.ts';
 import type { Plan } from './operations/plan.ts';
@@ -41,7 +41,7 @@ const PROPERTY_SETTING = {
   },
 } satisfies Schema;
 
-const FILE_SETTING = { kind: text('a file'), required: true, positional: true } as const;
+const FILE_SETTING = { kind: inputFile(), required: true, positional: true } as const;
 
 export const program: CommandGroup = {
   name: 'npm run loadtest',

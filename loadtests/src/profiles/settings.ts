@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
 import {
   boolean,
   type Config,
   ConfigError,
   defineConfig,
   duration,
+  executable,
   inGroup,
   integer,
   type Kind,
@@ -35,6 +35,9 @@ const stage: Kind<Stage> = {
   },
 };
 
+/** What k6 accepts after the metric: https://grafana.com/docs/k6/latest/using-k6/thresholds/ */
+const CONDITION = /^(?:avg|min|max|med|count|rate|value|p\(\d+(?:\.\d+)?\)) *(?:[<>]=?|={2,3}|!=) *(\S+)$/;
+
 /** `op_read:p(99)<20`: k6's metric and condition. */
 const threshold: Kind<readonly [metric: string, condition: string]> = {
   takes: 'a metric of k6 and a condition such as op_read:p(99)<20 (milliseconds)',
@@ -42,19 +45,14 @@ const threshold: Kind<readonly [metric: string, condition: string]> = {
   parse(value) {
     const [, metric, condition] = /^([A-Za-z_][A-Za-z0-9_]*):(\S.*)$/.exec(value) ?? [];
     if (metric === undefined || condition === undefined) throw new Error('it is not METRIC:CONDITION');
+    if (!Number.isFinite(Number(CONDITION.exec(condition)?.[1]))) {
+      throw new Error(
+        `${condition} is not avg, min, max, med, p(N), count, rate or value, a comparison, and a number`,
+      );
+    }
     return [metric, condition];
   },
 };
-
-const program: Kind<string> = {
-  takes: 'the path of a program',
-  placeholder: 'FILE',
-  parse: (value) => (existsSync(value) ? value : fail('there is no such file')),
-};
-
-function fail(problem: string): never {
-  throw new Error(problem);
-}
 
 /** Options that every load test has. */
 export const COMMON_SETTINGS = defineConfig({
@@ -108,7 +106,7 @@ export const COMMON_SETTINGS = defineConfig({
       kind: text('a name'),
       help: 'The name of the run in Prometheus. Default: the profile and the time.',
     },
-    k6: { kind: program, help: 'Another k6, version 1 or 2. Default: k6 built with our modules.' },
+    k6: { kind: executable(), help: 'Another k6, version 1 or 2. Default: k6 built with our modules.' },
   }),
 });
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startMosquitto } from '@tidegauge/lab';
 import type { LedgerDocument } from '@tidegauge/readings';
-import { type Config, defineConfig, fetchFor, text, url } from '@tidegauge/service';
+import { type Config, defineConfig, fetchFor, inputFile, text, url } from '@tidegauge/service';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import type { Broker } from '../operations/plan.ts';
 import { type CommonConfig, mistake, refuseForeignHosts, STORE_SETTINGS } from '../profiles/settings.ts';
@@ -22,7 +22,7 @@ export const INGEST_TARGET_SETTINGS = defineConfig({
   brokerUser: { kind: text(), help: 'User name for it.' },
   brokerPassword: { kind: text(), secret: true, help: 'Password for it.' },
   brokerCa: {
-    kind: text('a file'),
+    kind: inputFile(),
     help: 'PEM file of the certificate authority that signed it, for mqtts.',
   },
   ingest: { kind: url('http'), help: 'HTTP port of an ingest that runs already and follows --broker.' },

@@ -67,7 +67,10 @@ const UNREADABLE: readonly (readonly [flags: string, line: RegExp])[] = [
   ['--ramp 100', /^--ramp must be a comma-separated list, each a rate and a duration.*; got "100"/],
   ['--threshold op_read<3', /^--threshold must be .*: it is not METRIC:CONDITION/],
   ['--duration 1y', /^--duration must be a duration.*; got "1y"/],
+  ['--threshold op_read:p99<3', /^--threshold must be .*: p99<3 is not avg, min, .* and a number/],
+  ['--threshold op_read:avg<=x', /avg<=x is not avg, min, max, med, p\(N\), count, rate or value, /],
   ['--k6 /nowhere/k6', /^--k6 must be .*: there is no such file/],
+  ['--k6 /', /^--k6 must be the path of a program; got "\/": it is a directory/],
   ['--theads 3', /^unknown option --theads/],
 ];
 for (const [flags, line] of UNREADABLE) {
@@ -78,6 +81,14 @@ for (const [flags, line] of UNREADABLE) {
     );
   });
 }
+
+test('files to compare that do not exist are refused by name', () => {
+  const { settings } = program.commands.compare!;
+  assert.throws(
+    () => loadConfig(settings, [process.execPath, 'none.json'], {}),
+    /^ConfigError: SECOND must be a file; got "none\.json": there is no such file or directory \(ENOENT\)$/,
+  );
+});
 
 test('a load test that is interrupted before it measures is invalid, with exit code 3', async (context) => {
   const { records } = program.commands;
@@ -91,8 +102,8 @@ test('a load test that is interrupted before it measures is invalid, with exit c
 });
 
 test('thresholds are grouped by metric', () => {
-  const thresholds = thresholdsOf(config('--threshold', 'op_read:p(99)<20,op_read:avg<5,op_scan:max<100'));
-  assert.deepEqual(thresholds, { op_read: ['p(99)<20', 'avg<5'], op_scan: ['max<100'] });
+  const thresholds = thresholdsOf(config('--threshold', 'op_read:p(99.9)<2,op_read:avg<5,op_scan:max >= 9'));
+  assert.deepEqual(thresholds, { op_read: ['p(99.9)<2', 'avg<5'], op_scan: ['max >= 9'] });
 });
 
 test('a threshold on a metric that there is not is refused, with the nearest one', () => {

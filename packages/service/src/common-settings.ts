@@ -3,6 +3,7 @@ import { LOG_LEVELS } from './logger.ts';
 import { ConfigError } from './program/config-error.ts';
 import { oneOf, text, url } from './program/kinds.ts';
 import { defineConfig } from './program/settings.ts';
+import { whyFailed } from './program/why-failed.ts';
 
 /** Settings that every service has. */
 export const SERVICE_SETTINGS = defineConfig({
@@ -44,6 +45,6 @@ export function readSettingFile(variable: string, file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new ConfigError([`${variable} names ${file}, which cannot be read: ${(error as Error).message}`]);
+    throw new ConfigError([`${variable} names ${file}, which cannot be read: ${whyFailed(error)}`]);
   }
 }

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from './program/config-error.ts';
+import { whyFailed } from './program/why-failed.ts';
 
 const POLL_MS = 100;
 
@@ -61,7 +62,7 @@ function open(directory: string, path: string, setting: string): DatabaseSync {
     return new DatabaseSync(path, { timeout: 0 });
   } catch (error) {
     throw new ConfigError([
-      `${directory} cannot be used: ${(error as Error).message}: choose another directory with ${setting}`,
+      `${directory} cannot be used: ${whyFailed(error)}: choose another directory with ${setting}`,
     ]);
   }
 }

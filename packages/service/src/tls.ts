@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from './logger.ts';
 import { ConfigError } from './program/config-error.ts';
+import { whyFailed } from './program/why-failed.ts';
 import { poll } from './watch-file.ts';
 
 /** PEM files of a server: its certificate chain and its private key. */
@@ -72,7 +73,7 @@ export async function readPair(files: TlsFiles): Promise<Pair> {
 
 async function read(file: string, what: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new ConfigError([`${what} ${file} cannot be read: ${error.message}`]);
+    throw new ConfigError([`${what} ${file} cannot be read: ${whyFailed(error)}`]);
   });
   // Node ignores an empty text: the server would have no certificate.
   if (text === '') throw new ConfigError([`${what} ${file} is empty`]);

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { ConfigError } from '@tidegauge/service/program';
+import { ConfigError, whyFailed } from '@tidegauge/service/program';
 import {
   type Document,
   isMap,
@@ -132,7 +132,7 @@ export function readBounded(path: string): string {
     if (size > MAX_BYTES) throw new Error(`it has ${size} bytes, and at most ${MAX_BYTES} are read`);
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new ConfigError([`${path}: it cannot be read: ${(error as Error).message}`]);
+    throw new ConfigError([`${path}: it cannot be read: ${whyFailed(error)}`]);
   }
 }
 

@@ -43,7 +43,7 @@ const optionsOf = ({ settings }: { readonly settings: Schema }) =>
 const requiredArguments = ({ settings }: { readonly settings: Schema }) =>
   Object.values(settings)
     .filter(({ positional, required }) => positional && required)
-    .map(({ kind }) => kind.limits?.split(', ')[0] ?? 'sample');
+    .map(({ kind }) => kind.limits?.split(', ')[0] ?? 'package.json');
 
 /** A value that only settings of kind text accept. */
 const BAD = '%%';

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { changeFile } from '../change-file.ts';
 import type { Logger } from '../logger.ts';
 import { ConfigError } from '../program/config-error.ts';
+import { whyFailed } from '../program/why-failed.ts';
 import { fileVersion, poll } from '../watch-file.ts';
 import { type ApiKey, readKey, stateOf } from './api-key.ts';
 
@@ -118,7 +119,7 @@ export function readKeys(path: string): Contents | null {
   try {
     document = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw problem(`cannot be read: ${(error as Error).message}`);
+    throw problem(`cannot be read: ${whyFailed(error)}`);
   }
   const list = (document as { readonly keys?: unknown } | null)?.keys;
   if (!Array.isArray(list)) throw problem('has no list "keys": make it with npm run keys -- create');

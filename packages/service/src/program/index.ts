@@ -29,3 +29,4 @@ export {
   type Setting,
   variableName,
 } from './settings.ts';
+export { whyFailed } from './why-failed.ts';

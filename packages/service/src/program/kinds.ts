@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { didYouMean, maskUrl } from '@tidegauge/text';
+import { whyFailed } from './why-failed.ts';
 
 /** One kind of value: how its text is read, and what the help and an error message print about it. */
 export interface Kind<T> {
@@ -77,6 +78,31 @@ export function integer(min: number, max: number): Kind<number> {
 export function port(): Kind<number> {
   const { limits: _, ...kind } = integer(0, 65535);
   return { ...kind, placeholder: 'PORT' };
+}
+
+/** A file that the program will read. It must exist, so that a mistake is found before long work. */
+export function inputFile(): Kind<string> {
+  return existing('a file', constants.R_OK);
+}
+
+/** A program that will be started. */
+export function executable(): Kind<string> {
+  return existing('the path of a program', constants.X_OK);
+}
+
+function existing(takes: string, mode: number): Kind<string> {
+  return {
+    takes,
+    placeholder: 'FILE',
+    parse(value) {
+      try {
+        accessSync(value, mode);
+      } catch (error) {
+        fail(whyFailed(error));
+      }
+      return statSync(value).isDirectory() ? fail('it is a directory') : value;
+    },
+  };
 }
 
 /** A file that the program will write. Its directory must exist, so that the result of long work is not lost. */

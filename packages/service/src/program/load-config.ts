@@ -5,6 +5,7 @@ import { type CommandLine, readCommandLine, type Source } from './command-line.t
 import { ConfigError } from './config-error.ts';
 import { argumentName, type Config, flagName, type Schema, type Setting, variableName } from './settings.ts';
 import { shown } from './shown.ts';
+import { whyFailed } from './why-failed.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -90,7 +91,7 @@ function fromEnvironment(
   try {
     return { label: `${variable}_FILE`, texts: [readFileSync(file, 'utf8').trim()] };
   } catch (error) {
-    problems.push(`${variable}_FILE names ${file}, which cannot be read: ${(error as Error).message}`);
+    problems.push(`${variable}_FILE names ${file}, which cannot be read: ${whyFailed(error)}`);
     return null;
   }
 }

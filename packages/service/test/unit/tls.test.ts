@@ -90,7 +90,10 @@ test('unusable files are configuration mistakes, and the message contains their 
   const empty = join(folder, 'empty.pem');
   writeFileSync(empty, '');
   const mistakes: [{ cert: string; key: string }, RegExp][] = [
-    [{ ...first, cert: join(folder, 'absent.pem') }, /^the certificate .*absent\.pem cannot be read: ENOENT/],
+    [
+      { ...first, cert: join(folder, 'absent.pem') },
+      /^the certificate .*absent\.pem cannot be read: there is no such file/,
+    ],
     [{ ...first, key: second.key }, /first\.pem and key .*second\.key: they do not belong together$/],
     [{ ...first, key: empty }, /^the private key .*empty\.pem is empty$/],
     [{ cert: first.key, key: first.key }, /first\.key: they are not a certificate and its private key/],

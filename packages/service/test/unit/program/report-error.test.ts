@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ConfigError, EXIT, reportError } from '@tidegauge/service/program';
 
@@ -25,7 +28,25 @@ test('an unavailable server is one line with the cause and exit code 1', async (
   assert.equal(exitCode, EXIT.FAILED);
   assert.match(text, /^fetch failed: [^\n]+$/);
   const refused = await new Promise((resolve) => connect(1, '127.0.0.1').on('error', resolve));
-  assert.deepEqual(reportError(refused), { text: 'connect ECONNREFUSED 127.0.0.1:1', exitCode: EXIT.FAILED });
+  assert.deepEqual(reportError(refused), {
+    text: '127.0.0.1:1: no program listens there (ECONNREFUSED)',
+    exitCode: EXIT.FAILED,
+  });
+});
+
+test('an error of a file has its path and words', () => {
+  const missing = join(tmpdir(), 'tidegauge-missing', 'plan.json');
+  assert.throws(
+    () => readFileSync(missing),
+    (error) => reportError(error).text === `${missing}: there is no such file or directory (ENOENT)`,
+  );
+});
+
+test('an unavailable server that a message explains is not explained again', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' });
+  const failed = new TypeError('fetch failed', { cause: refused });
+  const line = 'cannot read the ledger at http://127.0.0.1:9: no program listens there (ECONNREFUSED): start it';
+  assert.equal(reportError(new Error(line, { cause: failed })).text, line);
 });
 
 test('several failed connections without a message are one line', () => {
