@@ -129,6 +129,7 @@ async function runProfile(
       () => drive?.(signal) ?? measure(plan, script, config, { signal, say, ...push }),
     );
     const invalid = signal.aborted ? [...measured.invalid, INTERRUPTED] : measured.invalid;
+    if (verify !== undefined) say('checking the result');
     const found =
       verify === undefined ? null : await during('verify', () => verify(measured).catch(unverified));
     const failures = [...measured.failures, ...(found?.failures ?? [])];

@@ -1,7 +1,7 @@
 import type { Device } from '@tidegauge/readings';
 import { createStore, type DeviceStore, MAX_PAGE, type Store } from '@tidegauge/storage';
 import { type Outcome, outcomeOf } from '../operations/outcome.ts';
-import type { HttpClient } from './http-client.ts';
+import { type HttpClient, refusalIn } from './http-client.ts';
 import { outcomeOfError } from './record-target.ts';
 
 /**
@@ -104,7 +104,7 @@ export function appDevices(api: string, client: HttpClient): DeviceTarget {
   const get = async (name: string): Promise<Device | null> => {
     const { status, body } = await client.send('GET', urlOf(name));
     if (status === 404) return null;
-    if (status !== 200) throw new Error(`reading ${name} failed: ${status} ${body}`);
+    if (status !== 200) throw new Error(`reading ${name} failed: ${refusalIn({ status, body })}`);
     return JSON.parse(body) as Device;
   };
   return {

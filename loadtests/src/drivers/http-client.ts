@@ -1,12 +1,26 @@
 import { Agent, request } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { whyFailed } from '@tidegauge/service/program';
 import { maskUrl } from '@tidegauge/text';
 
 const TIMEOUT_MS = 60_000;
+/** Characters of a body in an error. */
+const MOST_SHOWN = 200;
 
 export interface HttpAnswer {
   readonly status: number;
   readonly body: string;
+}
+
+/** Why a request was refused: the status, and the detail of a problem document or the start of another body. */
+export function refusalIn({ status, body }: HttpAnswer): string {
+  try {
+    const { detail } = JSON.parse(body) as { readonly detail?: unknown };
+    if (typeof detail === 'string') return `${status}: ${detail}`;
+  } catch {
+    // For example the page of a proxy.
+  }
+  return `${status} ${body.slice(0, MOST_SHOWN)}`.trim();
 }
 
 /**
@@ -47,9 +61,7 @@ export class HttpClient {
         : request(url, { ...common, agent: this.#agent });
       outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
       outgoing.on('error', (error) => {
-        reject(
-          new Error(`${method} ${maskUrl(url)} failed: ${error.message || error.name}`, { cause: error }),
-        );
+        reject(new Error(`${method} ${maskUrl(url)} failed: ${whyFailed(error)}`, { cause: error }));
       });
       outgoing.on('response', (response) => {
         let text = '';

@@ -47,7 +47,7 @@ export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> 
     if (!existsSync(summary))
       throw new Error(`k6 ended without figures (${exitText(exit)}): see its output above`);
     if (code !== 0 && code !== CROSSED && !options.signal.aborted)
-      throw new Error(`k6 failed: ${exitText(exit)}`);
+      throw new Error(`k6 failed (${exitText(exit)}): see its output above`);
     return JSON.parse(readFileSync(summary, 'utf8')) as K6Summary;
   } finally {
     folder.remove();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRetryable } from '@tidegauge/storage';
-import type { HttpAnswer } from '../drivers/http-client.ts';
+import { type HttpAnswer, refusalIn } from '../drivers/http-client.ts';
 import { type Outcome, outcomeOf } from '../operations/outcome.ts';
 import { Progress } from './progress.ts';
 
@@ -12,6 +12,7 @@ const STRETCH = 1000;
 const ATTEMPTS = 4;
 const PAUSE_MS = 250;
 const SAMPLES = 20;
+const CONTINUE = 'The same command goes on from here.';
 
 /** Items that must exist before a run. They are numbered from 0. */
 export interface Items {
@@ -191,7 +192,9 @@ export async function insist(
     if (outcome === 'OK' || fine.includes(outcome) || fine.includes(answer.status)) return answer;
     const passing = outcome === 'SERVICE_UNAVAILABLE' || outcome === 'TIMEOUT';
     if (!passing || attempt === ATTEMPTS) {
-      throw new Error(`${what} failed: ${answer.status} ${answer.body}\nThe same command goes on from here.`);
+      const advice =
+        outcome === 'FORBIDDEN' ? 'Give a token that may do this: --api-token or API_TOKEN.' : CONTINUE;
+      throw new Error(`${what} failed: ${refusalIn(answer)}\n${advice}`);
     }
     await sleep(PAUSE_MS * 2 ** attempt);
   }
@@ -208,9 +211,7 @@ export async function insistOnStore<T>(what: string, call: () => Promise<T>): Pr
       return await call();
     } catch (cause) {
       if (!isRetryable(cause) || attempt === ATTEMPTS) {
-        throw new Error(`${what} failed: ${(cause as Error).message}\nThe same command goes on from here.`, {
-          cause,
-        });
+        throw new Error(`${what} failed: ${(cause as Error).message}\n${CONTINUE}`, { cause });
       }
     }
     await sleep(PAUSE_MS * 2 ** attempt);

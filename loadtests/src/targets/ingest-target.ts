@@ -4,6 +4,7 @@ import { startMosquitto } from '@tidegauge/lab';
 import type { LedgerDocument } from '@tidegauge/readings';
 import { type Config, defineConfig, fetchFor, inputFile, text, url } from '@tidegauge/service';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
+import { maskUrl } from '@tidegauge/text';
 import type { Broker } from '../operations/plan.ts';
 import { type CommonConfig, mistake, refuseForeignHosts, STORE_SETTINGS } from '../profiles/settings.ts';
 import type { Summary } from '../results/summary.ts';
@@ -75,8 +76,11 @@ async function provideBroker(config: IngestTarget, closers: Closers): Promise<Br
 
 async function ledgerOf(url: string): Promise<LedgerDocument> {
   const response = await fetchFor('read the ledger of ingest', `${url}/ledger`, { timeoutMs: 30_000 });
-  if (!response.ok) throw new Error(`${url}/ledger answered ${response.status}`);
-  return response.json() as Promise<LedgerDocument>;
+  const ledger = (await response.json().catch(() => null)) as LedgerDocument | null;
+  if (response.ok && ledger?.readings !== undefined) return ledger;
+  throw new Error(
+    `${maskUrl(url)}/ledger answered ${response.status} without a ledger: --ingest takes the HTTP port of ingest`,
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import {
   BATCHES_AT_ONCE,
   type Items,
+  insist,
   load,
   MAX_BATCH,
   NotLoadedError,
@@ -171,6 +172,17 @@ test('a store that lacks the last item is not loaded', async () => {
     );
     return true;
   });
+});
+
+test('a request that is refused is reported with the detail of the answer, and what to do', async () => {
+  const send = (status: number, body: string) => insist('making t', async () => ({ status, body }));
+  await assert.rejects(send(401, '{"detail":"The token is unknown."}'), {
+    message: 'making t failed: 401: The token is unknown.\nGive a token that may do this: --api-token or API_TOKEN.',
+  });
+  await assert.rejects(send(502, '<html>bad gateway</html>'), {
+    message: 'making t failed: 502 <html>bad gateway</html>\nThe same command goes on from here.',
+  });
+  await assert.rejects(send(500, 'null'), /^Error: making t failed: 500 null\n/);
 });
 
 test('progress shows share, rate and remaining time', () => {
