@@ -40,6 +40,7 @@ export async function buildOnce(
 }
 
 async function lock(path: string): Promise<() => Promise<void>> {
+  let isSilent = true;
   for (const deadline = Date.now() + WAIT_MS; Date.now() < deadline; await delay(POLL_MS)) {
     try {
       const file = await open(path, 'wx');
@@ -52,6 +53,13 @@ async function lock(path: string): Promise<() => Promise<void>> {
     // Removes the lock of a process that was killed.
     const owner = Number(await readFile(path, 'utf8').catch(() => ''));
     if (owner > 0 && !existsSync(`/proc/${owner}`)) await rm(path, { force: true });
+    else if (owner > 0 && isSilent) {
+      const name = path.slice(CACHE.length, -'.lock'.length);
+      process.stderr.write(`Waiting for process ${owner}, which makes ${name}...\n`);
+      isSilent = false;
+    }
   }
-  throw new Error(`${path} is held by another process: remove it if that one is gone`);
+  throw new Error(
+    `${path} was held by another process for ${WAIT_MS / 60_000} min: end that one, and remove the file if it stays`,
+  );
 }

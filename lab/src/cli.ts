@@ -23,6 +23,8 @@ import type { Report } from './supervisor.ts';
 
 const FOLLOW_MS = 100;
 const LOG_LINES = 50;
+/** Lines of the log that `up` shows: an installation takes minutes, and the start of a database seconds. */
+const SHOWN = /^(Installing|Building|Downloading|Unpacking|Waiting)\b/;
 
 const SERVERS = Object.keys(CATALOGUE);
 const width = Math.max(...SERVERS.map((name) => name.length));
@@ -103,7 +105,8 @@ export const program: CommandGroup = {
 
 /** The lab needs namespaces, /proc and Debian packages. */
 function requireLinux(): void {
-  if (process.platform !== 'linux') throw new ConfigError(['the lab needs Linux']);
+  if (process.platform === 'linux') return;
+  throw new ConfigError([`the lab needs Linux, and this is ${process.platform}: use a virtual machine`]);
 }
 
 async function up(server: string, name: string, flags: StartFlags): Promise<number> {
@@ -168,14 +171,14 @@ async function endOf({ exited }: RunningProcess): Promise<Report> {
   return { ready: false, why: `it ended: ${exitText(await exited)}` };
 }
 
-/** Prints the messages about installations, because the first installation takes minutes. */
+/** Prints messages about installations and slow starts as they appear. */
 async function followInstalls(file: string, signal: AbortSignal): Promise<void> {
   let shown = 0;
   while (!signal.aborted) {
     await delay(FOLLOW_MS, undefined, { signal }).catch(() => {});
     const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
     for (const line of lines.slice(shown)) {
-      if (/^(Installing|Building|Downloading|Unpacking)\b/.test(line)) process.stderr.write(`${line}\n`);
+      if (SHOWN.test(line)) process.stderr.write(`${line}\n`);
     }
     shown = lines.length;
   }
@@ -244,7 +247,8 @@ function requireUp(name: string): Background {
   const server = /^[a-z][a-z0-9-]*$/.test(name) ? find(name) : null;
   if (server !== null) return server;
   const running = findAll().map((other) => other.name);
-  throw new ConfigError([`${name} is not up: ${running.length === 0 ? 'nothing is' : running.join(', ')}`]);
+  const others = running.length === 0 ? 'nothing is' : `choose from ${running.join(', ')}`;
+  throw new ConfigError([`${name} is not up: ${others}`]);
 }
 
 if (import.meta.main) process.exitCode = await run(program);

@@ -19,6 +19,7 @@ import { REPEAT_SETTINGS, type RepeatOptions, runRepeatedly } from '../results/r
 import { Closers } from '../targets/closers.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import { asUsageError } from '../usage-errors.ts';
+import { whileItRuns } from '../while-it-runs.ts';
 
 /** A benchmark that is interrupted ends by itself within this time, or its servers are stopped. */
 const END_MS = 10_000;
@@ -95,7 +96,8 @@ async function runOnce<S extends Schema, T>(
 ): Promise<number> {
   const closers = new Closers();
   try {
-    const running = bench.run(config, checked, { closers, signal });
+    const say = (line: string): void => void process.stderr.write(`${line}\n`);
+    const running = whileItRuns(bench.name, say, () => bench.run(config, checked, { closers, signal }));
     const { failure, ...figures } = await unlessAborted(running, signal, END_MS);
     if (json !== null) writeFigures(json, config, figures);
     if (failure === undefined) return EXIT.OK;

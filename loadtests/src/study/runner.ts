@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportError } from '@tidegauge/service/program';
 import type { Phase, RunMarks } from '../results/run-marks.ts';
+import { whileItRuns } from '../while-it-runs.ts';
 import { countRuns } from './archive/history.ts';
 import { type Overhead, overheadOf } from './archive/overhead.ts';
 import type { Results } from './archive/results.ts';
@@ -95,14 +96,15 @@ export async function runStudy(options: RunnerOptions): Promise<StudyOutcome> {
   return { complete, failed, ...counts, overhead: overheadOf(results.entries.slice(session)) };
 }
 
-/** Does a part of a study, which is visible in Prometheus as a phase. */
+/** Does a part of a study, which is visible in Prometheus as a phase, and to the user when it takes long. */
 function marked<T>(
-  { marks, results }: RunnerOptions,
+  { marks, results, say }: RunnerOptions,
   phase: Phase,
   name: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  return marks === undefined ? work() : marks.during(phase, `${results.plan.study.name} ${name}`, work);
+  const aloud = () => whileItRuns(`${phase} ${name}`, say, work);
+  return marks === undefined ? aloud() : marks.during(phase, `${results.plan.study.name} ${name}`, aloud);
 }
 
 /** Resolves to null when all series of the deployment are complete, else to the reason of the last failure. */

@@ -171,6 +171,21 @@ test('parts of files are removed, and a series with a damaged file becomes void'
   assert.deepEqual(attempts, [1, null, null, 1]);
 });
 
+test('files of results that are missing or damaged are reported with what to do', async () => {
+  const directory = folder();
+  assert.throws(
+    () => readPlan(directory),
+    /plan\.json: it cannot be read: there is no such file .* is not a results directory, which /,
+  );
+  (await open(directory, smallPlan())).close();
+  const advice = /^ConfigError: .*manifest\.json: it cannot be read: .*: npm run study -- report .* writes/;
+  await assert.rejects(verifyManifest(directory), advice);
+  writeFileSync(join(directory, 'manifest.json'), '{"files":');
+  await assert.rejects(verifyManifest(directory), advice);
+  writeFileSync(join(directory, 'plan.json'), '{"format":2}');
+  assert.throws(() => readPlan(directory), /is not a plan of this version .*: use the version that manifest/);
+});
+
 test('the manifest lists each file, and finds one that is changed, missing or added', async () => {
   const directory = folder();
   await complete(directory, smallPlan());

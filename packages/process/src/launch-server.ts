@@ -3,6 +3,8 @@ import { exitText } from './exit.ts';
 import { type StartOptions, startProcess } from './start-process.ts';
 
 const POLL_MS = 50;
+/** A server that needs longer is named on standard error, because databases need up to a minute. */
+const SILENT_MS = 5000;
 
 let mirror: (text: string) => void = () => {};
 
@@ -44,12 +46,14 @@ export interface ServerProcess {
 export async function launchServer(options: LaunchOptions): Promise<ServerProcess> {
   const { name, ready, readyMs, ...start } = options;
   const server = startProcess({ ...start, ownGroup: true, onOutput: mirror });
+  const notice = setTimeout(() => process.stderr.write(`Waiting for ${name} to start...\n`), SILENT_MS);
   for (const deadline = Date.now() + readyMs; !(await ready(server.log())); await delay(POLL_MS)) {
     if (server.running && Date.now() < deadline) continue;
+    clearTimeout(notice);
     const isLate = server.running;
     const exit = await server.kill();
     const why = isLate
-      ? `was not ready within ${readyMs} ms`
+      ? `was not ready within ${readyMs / 1000} s`
       : exit.error === null
         ? `ended before it was ready (${exitText(exit)})`
         : exitText(exit);
@@ -57,6 +61,7 @@ export async function launchServer(options: LaunchOptions): Promise<ServerProces
       server.log().trim() || (exit.error === null ? 'it wrote nothing' : 'is the program installed?');
     throw new Error(`${name} ${why}: ${log}`);
   }
+  clearTimeout(notice);
   return {
     pid: server.pid,
     get running() {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { ConfigError, whyFailed } from '@tidegauge/service/program';
 
 /** Ends the name of a file that is not complete. */
 export const PART = '.part';
@@ -56,6 +57,20 @@ export function readBounded(path: string, mostBytes: number): string {
   const { size } = statSync(path);
   if (size > mostBytes) throw new Error(`${path} has ${size} bytes: at most ${mostBytes} are read`);
   return readFileSync(path, 'utf8');
+}
+
+/**
+ * Reads a JSON file of a bounded size.
+ *
+ * @param advice completes the error: what is wrong with the directory, or how the file is made
+ * @throws {ConfigError} when it is missing, too large or not JSON
+ */
+export function readDocument<T>(path: string, mostBytes: number, advice: string): T {
+  try {
+    return JSON.parse(readBounded(path, mostBytes)) as T;
+  } catch (error) {
+    throw new ConfigError([`${path}: it cannot be read: ${whyFailed(error)}: ${advice}`]);
+  }
 }
 
 /** SHA-256 of a file in hexadecimal digits, or of its first `bytes` bytes. */

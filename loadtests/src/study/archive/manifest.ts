@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { machine, provenance } from '../../results/machine.ts';
 import type { Environment, JournalEntry, Plan, RunDocument } from '../model.ts';
-import { PART, readBounded, sha256OfFile, writeDurably } from './durable-files.ts';
+import { PART, readBounded, readDocument, sha256OfFile, writeDurably } from './durable-files.ts';
 import { countRuns, History } from './history.ts';
 import { type Overhead, overheadOf } from './overhead.ts';
 import { readEntries, readPlan } from './results.ts';
@@ -65,9 +65,11 @@ export async function writeManifest(directory: string): Promise<Manifest> {
  * Compares the files of a results directory with its manifest.
  *
  * @returns one text for each file that is missing, changed or not listed; files of a later run are not listed
+ * @throws {ConfigError} when there is no manifest, or it is damaged
  */
 export async function verifyManifest(directory: string): Promise<readonly string[]> {
-  const { files } = JSON.parse(readBounded(join(directory, FILE), MOST_BYTES)) as Manifest;
+  const advice = `npm run study -- report ${directory} writes it`;
+  const { files } = readDocument<Manifest>(join(directory, FILE), MOST_BYTES, advice);
   const problems: string[] = [];
   const present = new Set(listFiles(directory));
   for (const [name, { bytes, sha256 }] of Object.entries(files)) {

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type DirectoryLock, lockDirectory } from '@tidegauge/service';
-import { ConfigError } from '@tidegauge/service/program';
+import { ConfigError, whyFailed } from '@tidegauge/service/program';
 import type { Environment, JournalEntry, LoadDocument, Plan, RunDocument } from '../model.ts';
-import { PART, publish, readBounded, sha256OfFile, syncDirectory, writeDurably } from './durable-files.ts';
+import { PART, publish, readDocument, sha256OfFile, syncDirectory, writeDurably } from './durable-files.ts';
 import { differences } from './environment.ts';
 import { History } from './history.ts';
 import { Journal, type NewEntry, readJournal } from './journal.ts';
@@ -165,16 +165,12 @@ function keepPublished({ study }: Plan, folder: string): void {
  */
 export function readPlan(directory: string): Plan {
   const path = join(directory, 'plan.json');
-  let plan: Plan;
-  try {
-    plan = JSON.parse(readBounded(path, MOST_PLAN_BYTES)) as Plan;
-  } catch (error) {
-    throw new ConfigError([
-      `${directory} is not a results directory: its plan.json cannot be read: ${(error as Error).message}`,
-    ]);
-  }
+  const advice = `${directory} is not a results directory, which npm run study -- run makes`;
+  const plan = readDocument<Plan>(path, MOST_PLAN_BYTES, advice);
   if (plan?.format !== 1 || typeof plan.hash !== 'string' || !Array.isArray(plan.deployments)) {
-    throw new ConfigError([`${path} is not a plan of this version of Tidegauge`]);
+    throw new ConfigError([
+      `${path} is not a plan of this version of Tidegauge: use the version that manifest.json names`,
+    ]);
   }
   return plan;
 }
@@ -195,10 +191,9 @@ function refuseOthers(directory: string, plan: Plan): void {
   try {
     names = readdirSync(directory);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw new ConfigError([
-      `${directory} cannot be used: ${message}: choose another directory with --results`,
+      `${directory} cannot be used: ${whyFailed(error)}: choose another directory with --results`,
     ]);
   }
   const foreign = names.filter((name) => !LOCK_FILE.test(name));

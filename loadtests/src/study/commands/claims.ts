@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@tidegauge/service/program';
 import { YamlFile } from '@tidegauge/yaml-file';
+import { readDocument } from '../archive/durable-files.ts';
 import { readEntries, readPlan } from '../archive/results.ts';
 import { readClaims } from '../file/claims.ts';
 import type { StudyFile } from '../file/study-file.ts';
@@ -12,6 +13,7 @@ import { type ApplicationCost, applicationCosts, type DriverDifference } from '.
 const STUDIES = fileURLToPath(new URL('../../../studies/', import.meta.url));
 /** Verdicts of the results that were recorded last, by claims file. They are committed; results are not. */
 const VERDICTS_FILE = join(STUDIES, 'verdicts.json');
+const MOST_ANALYSIS_BYTES = 256 * 2 ** 20;
 /** The page of all claims. */
 export const CLAIMS_PAGE: string = fileURLToPath(new URL('../../../../docs/studies.md', import.meta.url));
 
@@ -191,7 +193,11 @@ function describe({ study, size, isPartial, date, place, machine }: RecordedVerd
 export function verdictsOf(directory: string): RecordedVerdicts {
   const { claims: named, parts = {} } = YamlFile.read(join(directory, 'study.yml')).data as StudyFile;
   const [file] = [named ?? []].flat();
-  if (file === undefined) throw new ConfigError([`${directory}: its study names no claims`]);
+  if (file === undefined) {
+    throw new ConfigError([
+      `${directory}: its study names no claims: only a study with the key claims has verdicts`,
+    ]);
+  }
   const analysis = readAnalysis(directory);
   const { study, runs, environment } = analysis;
   const plan = readPlan(directory).study;
@@ -222,13 +228,8 @@ function constantLevels({ hard, easy, fixed }: Study): Readonly<Record<string, L
 }
 
 function readAnalysis(directory: string): Analysis {
-  const path = join(directory, 'report', 'analysis.json');
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Analysis;
-  } catch (error) {
-    const fix = `make the report first: npm run study -- report ${directory}`;
-    throw new ConfigError([`${path}: it cannot be read: ${(error as Error).message}: ${fix}`]);
-  }
+  const advice = `make the report first: npm run study -- report ${directory}`;
+  return readDocument(join(directory, 'report', 'analysis.json'), MOST_ANALYSIS_BYTES, advice);
 }
 
 function readVerdicts(): readonly RecordedVerdicts[] {

@@ -17,3 +17,19 @@ test('a server that ends before it is ready is reported with what it wrote', asy
     message: 'thing ended before it was ready (exit code 1): no such option',
   });
 });
+
+test('a server that needs long to start is named once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const written: string[] = [];
+  const write = t.mock.method(process.stderr, 'write', (text: string) => written.push(text) > 0);
+  const clock = setInterval(() => t.mock.timers.tick(1000), 10);
+  const server = await launchServer({
+    ...{ name: 'thing', command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] },
+    ready: async () => written.length > 0,
+    readyMs: 10_000,
+  });
+  clearInterval(clock);
+  write.mock.restore();
+  await server.kill();
+  assert.deepEqual(written, ['Waiting for thing to start...\n']);
+});
