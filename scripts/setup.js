@@ -1,7 +1,7 @@
 // Plain JavaScript for any node >= 20: it runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,6 +20,12 @@ export const NODE_ENVIRONMENT = {
 };
 export const PYTHON = join(ROOT, '.venv', 'bin', 'python');
 const PROGRESS_MS = 5000;
+/** Characters of the output of a program that failed. */
+const MOST_SHOWN = 4000;
+/** What must be there before. */
+const PROVIDERS = { npm: 'Node.js 20.10 or later with npm', python3: 'Python 3.11 or later' };
+/** Ends with 1 where Python is older. */
+const OLD_PYTHON = 'import sys; sys.exit(sys.version_info < (3, 11))';
 /** Folders of the Python packages and programs that are checked. */
 export const PYTHON_PACKAGES = [
   'sensors-sim',
@@ -43,7 +49,11 @@ export function setUpNode({ dev = false } = {}) {
 /** Makes `.venv` with the packages of the simulator and the Python client, unless their lists have not changed. */
 export function setUpSimulator() {
   const sources = ['sensors-sim/requirements.txt'];
+  // An update of the system can remove the Python that it links to.
+  const isLost = lstatSync(PYTHON, { throwIfNoEntry: false }) !== undefined && !existsSync(PYTHON);
+  if (isLost) rmSync(join(ROOT, '.venv'), { recursive: true, force: true });
   return once(join(ROOT, '.venv', '.tidegauge'), sources, 'the sensor simulator', [''], async () => {
+    await command('python3', ['-c', OLD_PYTHON], `python3 is too old: install ${PROVIDERS.python3}`);
     await command('python3', ['-m', 'venv', '.venv']);
     await pip(['--require-hashes', '-r', 'sensors-sim/requirements.txt']);
     const [site] = readdirSync(join(ROOT, '.venv', 'lib')).map((version) =>
@@ -99,12 +109,24 @@ function pip(args) {
   return command(PYTHON, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...args]);
 }
 
-async function command(program, args) {
-  const child = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+/**
+ * Runs a program to its end. Its standard output is printed only when it fails: Python reports there that it lacks venv.
+ *
+ * @param problem what a failure means
+ */
+export async function command(program, args, problem = `${program} ${args.join(' ')} failed, see above`) {
+  const child = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output = (output + text).slice(-MOST_SHOWN);
+  });
   const [status, error] = await new Promise((resolve) => {
-    child.on('error', (problem) => resolve([null, problem]));
-    child.on('exit', (code) => resolve([code, null]));
+    child.on('error', (reason) => resolve([null, reason]));
+    child.on('close', (code) => resolve([code, null]));
   });
   if (status === 0) return;
-  throw new Error(`${program} ${args.join(' ')} failed${error ? `: ${error.message}` : ', see above'}`);
+  const provider = PROVIDERS[program] ?? program;
+  if (error?.code === 'ENOENT') throw new Error(`${program} is not installed: install ${provider}`);
+  process.stderr.write(output);
+  throw new Error(error === null ? problem : `${program} cannot be started: ${error.message}`);
 }

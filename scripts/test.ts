@@ -9,7 +9,9 @@ import { defaultProcesses, lanesOf, leaveOutStacks, takeJob } from './test-run/l
 import { summarize, type TestRecord } from './test-run/records.ts';
 import { endJobs, runJob } from './test-run/run-job.ts';
 import { DEFAULT_SUITES, type Job, jobsOf, SUITES } from './test-run/suites.ts';
+import { refuse, usageProblem } from './usage-problem.ts';
 
+const SCRIPT = 'npm test';
 const CORES = availableParallelism();
 
 const HELP = `Usage: npm test -- [SUITE...] [OPTIONS]
@@ -45,16 +47,11 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const;
 
-function refuse(message: string): never {
-  process.stderr.write(`${message}. See: npm test -- --help\n`);
-  process.exit(2);
-}
-
 function parse() {
   try {
     return parseArgs({ options, allowPositionals: true });
   } catch (error) {
-    return refuse((error as Error).message.split('. ')[0]!);
+    return refuse(SCRIPT, usageProblem(error, options));
   }
 }
 
@@ -66,7 +63,8 @@ if (values.help) {
 const known = Object.keys(SUITES);
 const unknown = positionals.find((suite) => !known.includes(suite));
 if (unknown !== undefined) {
-  refuse(`There is no suite ${unknown}${didYouMean(unknown, known)}: choose from ${known.join(', ')}`);
+  const near = didYouMean(unknown, known) || `: choose from ${known.join(', ')}`;
+  refuse(SCRIPT, `there is no suite ${unknown}${near}`);
 }
 const whenUnnamed = values.files.length > 0 ? known : DEFAULT_SUITES;
 const suites = positionals.length > 0 ? positionals : whenUnnamed;
@@ -74,20 +72,27 @@ let jobs: Job[] = [];
 try {
   jobs = jobsOf(suites, values.files, ROOT);
 } catch (error) {
-  refuse((error as Error).message);
+  refuse(SCRIPT, (error as Error).message);
 }
 const processes = Number(values.processes ?? defaultProcesses(jobs, CORES));
-if (!Number.isInteger(processes) || processes < 1) refuse('--processes takes a positive integer');
+if (!Number.isInteger(processes) || processes < 1) {
+  refuse(SCRIPT, `--processes takes a whole number from 1, not ${values.processes}`);
+}
 
 const limit = Number(values.minutes ?? Number.POSITIVE_INFINITY);
-if (!(limit > 0)) refuse('--minutes takes a positive number');
+if (!(limit > 0)) refuse(SCRIPT, `--minutes takes a number above 0, not ${values.minutes}`);
 
 // Inherited by every test: see `mayInstall` in the lab.
 process.env.TIDEGAUGE_INSTALL = values.install ? 'yes' : 'no';
 // See `compilerOptions` in the lab.
 process.env.TIDEGAUGE_BRIEF = 'yes';
-await setUpPython();
-if (suites.includes('analysis')) await setUpAnalysis();
+try {
+  await setUpPython();
+  if (suites.includes('analysis')) await setUpAnalysis();
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exit(1);
+}
 if (values.install && suites.includes('python')) {
   // The simulator's tests use it; without it they fail under CI=true and are skipped elsewhere.
   await findProgram('mosquitto', 'mosquitto').catch(() => null);

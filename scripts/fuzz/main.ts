@@ -1,10 +1,12 @@
 // Fuzzes the code that reads input of strangers. See docs/testing.md.
 import { parseArgs } from 'node:util';
 import { didYouMean } from '@tidegauge/text';
+import { refuse, usageProblem } from '../usage-problem.ts';
 import { MAX_INPUT_BYTES } from './fuzz-target.ts';
 import { runTarget } from './run-target.ts';
 import { fuzzTargets } from './targets.ts';
 
+const SCRIPT = 'npm run fuzz';
 const names = fuzzTargets.map(({ target }) => target.name);
 
 /** Processor time from which the slowest input is printed. */
@@ -37,16 +39,11 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const;
 
-function refuse(message: string): never {
-  process.stderr.write(`${message}. See: npm run fuzz -- --help\n`);
-  process.exit(2);
-}
-
 function parse() {
   try {
     return parseArgs({ options, allowPositionals: true });
   } catch (error) {
-    return refuse((error as Error).message.split('. ')[0]!);
+    return refuse(SCRIPT, usageProblem(error, options));
   }
 }
 
@@ -54,7 +51,7 @@ function positive(name: string, text: string): number {
   const value = Number(text);
   return Number.isSafeInteger(value) && value > 0
     ? value
-    : refuse(`--${name} takes a positive integer, not ${text}`);
+    : refuse(SCRIPT, `--${name} takes a whole number from 1, not ${text}`);
 }
 
 const { values, positionals } = parse();
@@ -64,15 +61,16 @@ if (values.help) {
 }
 const unknown = positionals.find((name) => !names.includes(name));
 if (unknown !== undefined) {
-  refuse(`There is no target ${unknown}${didYouMean(unknown, names)}: choose from ${names.join(', ')}`);
+  const near = didYouMean(unknown, names) || `: choose from ${names.join(', ')}`;
+  refuse(SCRIPT, `there is no target ${unknown}${near}`);
 }
 
 if (values.input !== undefined) {
   const named = fuzzTargets.find(({ target }) => positionals.length === 1 && target.name === positionals[0]);
-  if (named === undefined) refuse('--input needs one target');
+  if (named === undefined) refuse(SCRIPT, '--input needs one target');
   const input = Buffer.from(values.input, 'base64');
   if (input.length > MAX_INPUT_BYTES)
-    refuse(`--input has ${input.length} bytes, at most ${MAX_INPUT_BYTES} are run`);
+    refuse(SCRIPT, `--input has ${input.length} bytes, at most ${MAX_INPUT_BYTES} are run`);
   process.stdout.write(`${named.target.run(input)}\n`);
   process.exit(0);
 }

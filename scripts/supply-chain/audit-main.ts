@@ -1,25 +1,27 @@
 // Looks for known vulnerabilities of the packages in production: `npm run audit`. See SECURITY.md.
-import { AUDIT_EXIT, auditExit, auditNpm, auditPython } from './audit.ts';
+import { defineCommand, run } from '@tidegauge/service/program';
+import { type Audit, auditExit, auditNpm, auditPython } from './audit.ts';
 import { PYTHON_REQUIREMENTS } from './components.ts';
 
-const USAGE = `Usage: npm run audit
-Exit codes: 0: all packages were audited, and nothing was found. 1: a package is vulnerable. 2: bad usage. 3: nothing was
-found, but some packages were not audited.
-`;
+const program = defineCommand({
+  name: 'npm run audit',
+  summary: 'Looks for known vulnerabilities of the packages in production.',
+  details: 'It ends with 3 when nothing was found, but some packages were not audited.',
+  settings: {},
+  async run() {
+    process.stderr.write('Reading advisories: up to 5 minutes for each list of packages...\n');
+    const audits: Audit[] = [];
+    for (const audit of [auditNpm, ...PYTHON_REQUIREMENTS.map((file) => () => auditPython(file))]) {
+      const { what, found, skipped } = await audit();
+      if (skipped !== null) process.stdout.write(`NOT AUDITED  ${what}: ${skipped}\n`);
+      else process.stdout.write(`${found.length === 0 ? 'clean      ' : 'FOUND      '}  ${what}\n`);
+      for (const line of found) process.stdout.write(`             ${line}\n`);
+      audits.push({ what, found, skipped });
+    }
+    const missing = audits.filter(({ skipped }) => skipped !== null).map(({ what }) => what);
+    if (missing.length > 0) process.stderr.write(`These packages were not audited: ${missing.join(', ')}\n`);
+    return auditExit(audits);
+  },
+});
 
-if (process.argv.length > 2) {
-  process.stderr.write(USAGE);
-  process.exit(AUDIT_EXIT.usage);
-}
-const audits = [];
-for (const run of [auditNpm, ...PYTHON_REQUIREMENTS.map((file) => () => auditPython(file))]) {
-  const audit = await run();
-  const { what, found, skipped } = audit;
-  if (skipped !== null) process.stdout.write(`NOT AUDITED  ${what}: ${skipped}\n`);
-  else process.stdout.write(`${found.length === 0 ? 'clean      ' : 'FOUND      '}  ${what}\n`);
-  for (const line of found) process.stdout.write(`             ${line}\n`);
-  audits.push(audit);
-}
-const missing = audits.filter(({ skipped }) => skipped !== null).map(({ what }) => what);
-if (missing.length > 0) process.stderr.write(`These packages were not audited: ${missing.join(', ')}\n`);
-process.exitCode = auditExit(audits);
+if (import.meta.main) process.exitCode = await run(program);

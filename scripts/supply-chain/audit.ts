@@ -12,7 +12,7 @@ export interface Audit {
 }
 
 /** `unaudited`: nothing was found, but a part was not audited, so the result is not that there is nothing. */
-export const AUDIT_EXIT = { clean: 0, found: 1, usage: 2, unaudited: 3 } as const;
+export const AUDIT_EXIT = { clean: 0, found: 1, unaudited: 3 } as const;
 
 /** The exit code of a program that made these audits. */
 export function auditExit(audits: readonly Audit[]): number {
