@@ -33,3 +33,24 @@ test('every script has --help, and bad usage is one line and exit code 2', () =>
     assert.match(stderr, new RegExp(`^${name}: .*\\n$`));
   }
 });
+
+/** What a script prints about a call that fails before it starts anything. */
+function refusal(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): string {
+  const { status, stderr } = spawnSync(join(FOLDER, name), args, {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  });
+  assert.notEqual(status, 0, name);
+  return stderr;
+}
+
+test('what is refused is named, with what can be chosen or done', () => {
+  for (const name of ['deploy', 'images']) {
+    assert.match(refusal(name, ['oracle']), /no store oracle: choose from cassandra .* sqlite\n$/);
+    assert.match(refusal(name, ['backup/sqlite']), /: there is no store backup\/sqlite: choose from /);
+  }
+  const bundle = ['--arch', 'arm64', '--output', '/nowhere/bundle.tar.gz'];
+  assert.match(refusal('bundle', bundle), /^bundle: --output: \/nowhere is not a directory /);
+  const board = refusal('board', ['broker'], { TIDEGAUGE_DATA: '/dev/null/data' });
+  assert.match(board, /\nboard: cannot make \S+\/mosquitto, see above: run it as root \(sudo\)\n$/);
+});

@@ -144,14 +144,14 @@ test('an incomplete group of secrets is an error that lists what to remove', () 
   );
 });
 
-test('an unknown store, or a board without a swarm, is an error of one line', () => {
+test('an unknown store, or a board without Docker, is an error of one line', () => {
   const env = { ...process.env, DOCKER_HOST: 'unix:///nobody/listens.sock' };
   const nowhere = spawnSync(SCRIPT, ['postgres'], { encoding: 'utf8', env });
   assert.equal(nowhere.status, 1);
-  assert.match(nowhere.stderr, /^secrets: this is no manager of a swarm: .*\n$/);
+  assert.match(nowhere.stderr, /^secrets: Docker does not answer: start it .*\n$/);
   const other = spawnSync(SCRIPT, ['oracle', '--directory', join(folder.path, 'other')], {
     encoding: 'utf8',
   });
   assert.equal(other.status, 2);
-  assert.match(other.stderr, /^secrets: oracle is no store.*\n$/);
+  assert.match(other.stderr, /^secrets: there is no store oracle: choose from .* postgres sqlite\n$/);
 });
