@@ -64,4 +64,4 @@ def test_files_without_figures_are_refused(
     assert compared(tmp_path, runs(1), content) == 1
     assert reason in capsys.readouterr().err
     assert main([str(tmp_path / 'a.json'), str(tmp_path / 'none.json')]) == 1
-    assert 'none.json cannot be read' in capsys.readouterr().err
+    assert 'none.json cannot be read: No such file or directory\n' in capsys.readouterr().err

@@ -54,7 +54,7 @@ def test_the_tables_mark_extrapolations(results: Path, capsys: pytest.CaptureFix
     assert 'not reached' in text
     assert 'an extrapolation by the law' in text
     assert main([str(results / 'nowhere')]) == 1
-    assert 'Make the report first' in capsys.readouterr().err
+    assert 'cannot be read: No such file or directory: make the report first: npm run study' in capsys.readouterr().err
 
 
 def test_too_few_numbers_of_nodes_give_a_reason(results: Path) -> None:

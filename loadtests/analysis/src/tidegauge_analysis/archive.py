@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tidegauge_analysis.problems import InputError
+
 Json = dict[str, Any]
 
 COLUMNS = ('start_us', 'operation', 'latency_us', 'status', 'thread', 'part')
@@ -47,8 +49,11 @@ ROWS_AT_ONCE = 500_000
 LARGEST_DOCUMENT = 64 * 1024 * 1024
 """A JSON file beyond this many bytes is not read."""
 
+REPAIR = 'bring the file back from a copy, or run the study again, which repeats its series'
+"""What to do about a file that has changed."""
 
-class ArchiveError(Exception):
+
+class ArchiveError(InputError):
     """The archive is damaged or is no archive. The message names the file."""
 
 
@@ -237,7 +242,7 @@ def read_archive(path: Path) -> Archive:
     plan = read_json(path / 'plan.json')
     if plan.get('format') != 1:
         raise ArchiveError(
-            f'{path / "plan.json"}: format {plan.get("format")} is not known to this version, which reads 1'
+            f'{path / "plan.json"}: format {plan.get("format")} is not known to this version: use a newer one'
         )
     journal = _read_journal(path / 'journal.jsonl')
     for entry in journal:
@@ -295,7 +300,9 @@ def read_operations(path: Path, expected: Mapping[str, Any]) -> Operations:
         raise ArchiveError(f'{path}: cannot be read: {error.strerror}') from error
     digest = hashlib.sha256(packed).hexdigest()
     if digest != expected['sha256']:
-        raise ArchiveError(f'{path}: its SHA-256 is {digest}, and the document of the run has {expected["sha256"]}')
+        raise ArchiveError(
+            f'{path}: its SHA-256 is {digest}, and the document of the run has {expected["sha256"]}: {REPAIR}'
+        )
     try:
         with gzip.open(io.BytesIO(packed), 'rt', encoding='utf-8') as lines:
             header = lines.readline().strip()
@@ -434,7 +441,7 @@ def _read_run(path: Path, entry: Json) -> Run:
     document = read_json(file)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     if digest != entry['sha256']['json']:
-        raise ArchiveError(f'{file}: its SHA-256 is {digest}, and the journal has {entry["sha256"]["json"]}')
+        raise ArchiveError(f'{file}: its SHA-256 is {digest}, and the journal has {entry["sha256"]["json"]}: {REPAIR}')
     for key in NEEDED:
         if key not in document:
             raise ArchiveError(f'{file}: {key} is missing')

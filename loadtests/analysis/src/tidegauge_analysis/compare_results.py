@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tidegauge_analysis.archive import ArchiveError, read_archive
+from tidegauge_analysis.archive import read_archive
 from tidegauge_analysis.comparable import differences_of
 from tidegauge_analysis.document import Analysis, Family, Group, write_json
 from tidegauge_analysis.effects import ratio_of_means
 from tidegauge_analysis.numbers import ratio_in_words
+from tidegauge_analysis.problems import reported
 from tidegauge_analysis.report import analyse
 from tidegauge_analysis.verdict import decide
 
@@ -145,6 +146,7 @@ def _line(group: GroupChange) -> str:
     return text
 
 
+@reported
 def main(arguments: Sequence[str]) -> int:
     """Run the program. Exit codes: 0 comparable, 1 not comparable or damaged, 2 bad usage."""
     parser = argparse.ArgumentParser(prog='compare_results', description='Compare two results directories.')
@@ -152,11 +154,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument('second', metavar='B', type=Path)
     parser.add_argument('--json', metavar='FILE', type=Path, help='also write the comparison as JSON')
     given = parser.parse_args(arguments)
-    try:
-        found = compare_results(given.first, given.second)
-    except ArchiveError as error:
-        sys.stderr.write(f'{error}\n')
-        return 1
+    found = compare_results(given.first, given.second)
     if given.json is not None:
         write_json(given.json, asdict(found))
     sys.stdout.write(to_text(found))

@@ -12,6 +12,7 @@ from pathlib import Path
 from tidegauge_analysis.effects import ratio_of_means
 from tidegauge_analysis.numbers import ratio_in_words
 from tidegauge_analysis.present import Json
+from tidegauge_analysis.problems import InputError, reported, why_unreadable
 from tidegauge_analysis.repeat import leaves, unit_of
 from tidegauge_analysis.verdict import decide
 
@@ -24,7 +25,7 @@ _SURROUNDINGS = ('version', 'commit', 'modified', 'store', 'machine', 'seed')
 _FIGURES = ('throughput', 'mean', 'p50', 'p95', 'p99')
 
 
-class RunsError(Exception):
+class RunsError(InputError):
     """A file is no file of load tests, or has no run that counts."""
 
 
@@ -36,13 +37,13 @@ def read_runs(file: Path) -> list[Json]:
     try:
         content = json.loads(file.read_text())
     except (OSError, ValueError) as error:
-        raise RunsError(f'{file} cannot be read: {error}') from error
+        raise RunsError(f'{file} cannot be read: {why_unreadable(error)}') from error
     runs = content if isinstance(content, list) else [content]
     if not runs or not all(isinstance(run, dict) and {'parts', 'summary', 'valid'} <= run.keys() for run in runs):
         raise RunsError(f'{file} has no figures of npm run loadtest: name a file that --json has written')
     valid = [run for run in runs if run['valid']]
     if not valid:
-        raise RunsError(f'{file} has no valid run: its figures do not count')
+        raise RunsError(f'{file} has no valid run: repeat it, until its output has no line INVALID')
     return valid
 
 
@@ -101,17 +102,14 @@ def _line(path: str, one: list[float], two: list[float]) -> str:
     return f'{start}; {ratio_in_words(ratio.value, ratio.low, ratio.high)}: {verdict.decision}'
 
 
+@reported
 def main(arguments: Sequence[str]) -> int:
     """Run the program. Exit codes: 0 compared, 1 a file cannot be used, 2 bad usage."""
     parser = argparse.ArgumentParser(prog='compare_runs', description='Compare the runs of two files of load tests.')
     parser.add_argument('first', metavar='A', type=Path)
     parser.add_argument('second', metavar='B', type=Path)
     given = parser.parse_args(arguments)
-    try:
-        lines = compare_runs(read_runs(given.first), read_runs(given.second))
-    except RunsError as error:
-        sys.stderr.write(f'{error}\n')
-        return 1
+    lines = compare_runs(read_runs(given.first), read_runs(given.second))
     sys.stdout.write('\n'.join(lines) + '\n')
     return 0
 

@@ -3,15 +3,12 @@
 The figures are those of `npm run faults`.
 """
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from tidegauge_analysis.figures import SHADE, Drawing, canvas, colour_of, finish, style
+from tidegauge_analysis.figures import SHADE, Drawing, canvas, colour_of, draw_file, finish, style
 from tidegauge_analysis.present import Json
 
 MIB = 1024 * 1024
@@ -70,13 +67,7 @@ def _describe(figures: Json) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the program. Returns its exit code."""
-    parser = argparse.ArgumentParser(prog='python -m tidegauge_analysis.faults', description=__doc__)
-    parser.add_argument('figures', type=Path, help='figures as JSON')
-    parser.add_argument('out', type=Path, help='the SVG to write')
-    options = parser.parse_args(arguments)
-    drawing = faults(json.loads(options.figures.read_text(encoding='utf-8')))
-    options.out.write_text(drawing.svg, encoding='utf-8')
-    return 0
+    return draw_file('faults', faults, arguments)
 
 
 if __name__ == '__main__':

@@ -1,9 +1,10 @@
 """Draws figures as SVG and PNG: the same bytes for the same values, with text as text and without a date."""
 
+import argparse
 import html
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from tidegauge_analysis.archive import Json, read_json
+from tidegauge_analysis.problems import reported
 
 WIDTH = 5.2
 """Of a figure, in inches. It fits a column of a journal and, at about 70 %, a phone."""
@@ -148,6 +152,17 @@ def colour_of(index: int) -> str:
 def tint_of(index: int) -> str:
     """The light colour of a group."""
     return TINTS[index % len(TINTS)]
+
+
+@reported
+def draw_file(name: str, draw: Callable[[Json], Drawing], arguments: Sequence[str]) -> int:
+    """Run a program that draws one figure as SVG. Exit codes: 0 drawn, 1 a file cannot be used, 2 bad usage."""
+    parser = argparse.ArgumentParser(prog=f'python -m tidegauge_analysis.{name}', description=draw.__doc__)
+    parser.add_argument('figures', type=Path, help='figures as JSON')
+    parser.add_argument('out', type=Path, help='the SVG to write')
+    given = parser.parse_args(arguments)
+    given.out.write_text(draw(read_json(given.figures)).svg, encoding='utf-8')
+    return 0
 
 
 def _describe(svg: str, name: str, title: str, description: str) -> str:

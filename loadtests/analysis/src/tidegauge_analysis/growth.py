@@ -3,13 +3,21 @@
 The figures are those of `npm run bench:growth`.
 """
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from tidegauge_analysis.figures import MARKERS, MUTED, SHADE, Drawing, canvas, colour_of, finish, logarithmic, style
+from tidegauge_analysis.figures import (
+    MARKERS,
+    MUTED,
+    SHADE,
+    Drawing,
+    canvas,
+    colour_of,
+    draw_file,
+    finish,
+    logarithmic,
+    style,
+)
 from tidegauge_analysis.present import Json
 
 FLAT = 0.2
@@ -59,13 +67,7 @@ def _describe(figures: Json) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the program. Returns its exit code."""
-    parser = argparse.ArgumentParser(prog='python -m tidegauge_analysis.growth', description=__doc__)
-    parser.add_argument('figures', type=Path, help='figures as JSON')
-    parser.add_argument('out', type=Path, help='the SVG to write')
-    options = parser.parse_args(arguments)
-    drawing = growth(json.loads(options.figures.read_text(encoding='utf-8')))
-    options.out.write_text(drawing.svg, encoding='utf-8')
-    return 0
+    return draw_file('growth', growth, arguments)
 
 
 if __name__ == '__main__':

@@ -3,13 +3,10 @@
 The figures are those of `npm run bench:peers`.
 """
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from tidegauge_analysis.figures import INK, Drawing, canvas, finish, style, tint_of
+from tidegauge_analysis.figures import INK, Drawing, canvas, draw_file, finish, style, tint_of
 from tidegauge_analysis.present import Json
 
 PANELS = (
@@ -46,13 +43,7 @@ def _describe(figures: Json) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the program. Returns its exit code."""
-    parser = argparse.ArgumentParser(prog='python -m tidegauge_analysis.peers', description=__doc__)
-    parser.add_argument('figures', type=Path, help='figures as JSON')
-    parser.add_argument('out', type=Path, help='the SVG to write')
-    options = parser.parse_args(arguments)
-    drawing = peers(json.loads(options.figures.read_text(encoding='utf-8')))
-    options.out.write_text(drawing.svg, encoding='utf-8')
-    return 0
+    return draw_file('peers', peers, arguments)
 
 
 if __name__ == '__main__':

@@ -18,6 +18,7 @@ from tidegauge_analysis.document import Estimate, Number
 from tidegauge_analysis.page import Block, Page, Section, to_html
 from tidegauge_analysis.plots import values_by_run
 from tidegauge_analysis.present import Json
+from tidegauge_analysis.problems import InputError, reported
 from tidegauge_analysis.series import lag_one
 from tidegauge_analysis.tables import Cell, Column, Table
 
@@ -202,6 +203,7 @@ def _name_of(value: object) -> str | None:
     return ' '.join(texts) or None
 
 
+@reported
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program. Exit codes: 0 written, 1 the files cannot be reported, 2 bad usage."""
     parser = argparse.ArgumentParser(prog='python -m tidegauge_analysis.repeat', description=__doc__)
@@ -214,9 +216,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         documents = [json.loads(file.read_text(encoding='utf-8')) for file in given.runs]
         page = make_page(documents, [file.name for file in given.runs], given.command, quick=given.quick)
         given.out.write_text(to_html(page), encoding='utf-8')
-    except (OSError, ValueError) as error:
-        sys.stderr.write(f'{given.out} was not written: {error}\n')
-        return 1
+    except ValueError as error:
+        raise InputError(f'{given.out} was not written: {error}') from error
     return 0
 
 

@@ -34,6 +34,7 @@ from tidegauge_analysis.failures import failures
 from tidegauge_analysis.families import Scope, families
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import Ledger, missing
+from tidegauge_analysis.problems import reported
 from tidegauge_analysis.published import extreme_rows, find_published, metrics_of, published_rows
 from tidegauge_analysis.render import render
 from tidegauge_analysis.resources import resources
@@ -132,17 +133,14 @@ def write_analysis(results: Path, against: Path | None = None) -> tuple[Json, Pa
     return plain, out
 
 
+@reported
 def main(arguments: Sequence[str]) -> int:
     """Run the program. Exit codes: 0 done, 1 the archive is damaged, 2 bad usage."""
     parser = argparse.ArgumentParser(prog='report', description='Analyse results and write their report.')
     parser.add_argument('results', metavar='RESULTS', type=Path)
     parser.add_argument('--against', metavar='OTHER', type=Path, help='results of the study on a second machine')
     given = parser.parse_args(arguments)
-    try:
-        page = write_report(given.results, given.against)
-    except ArchiveError as error:
-        sys.stderr.write(f'{error}\n')
-        return 1
+    page = write_report(given.results, given.against)
     sys.stdout.write(f'{page}\n')
     return 0
 

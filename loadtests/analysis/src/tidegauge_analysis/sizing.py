@@ -16,6 +16,7 @@ from tidegauge_analysis.cells import label_of
 from tidegauge_analysis.document import Combination, Json
 from tidegauge_analysis.effects import Interval
 from tidegauge_analysis.present import show
+from tidegauge_analysis.problems import InputError, reported, why_unreadable
 from tidegauge_analysis.usl import FEWEST_SIZES, ScalabilityFit, fit_scalability
 
 RATES = (10.0, 100.0, 1000.0, 10_000.0)
@@ -159,6 +160,7 @@ def _peak(fit: ScalabilityFit, over: str) -> str:
     return f'{fit.law.peak:.1f} {over}'
 
 
+@reported
 def main(arguments: Sequence[str]) -> int:
     """Run the program. Exit codes: 0 done, 1 the results have no report, 2 bad usage."""
     parser = argparse.ArgumentParser(prog='tidegauge_analysis.sizing', description='Boards for rates and retention.')
@@ -170,9 +172,9 @@ def main(arguments: Sequence[str]) -> int:
     path = given.results / 'report' / 'analysis.json'
     try:
         analysis: Json = json.loads(path.read_bytes())
-    except (OSError, ValueError) as problem:
-        sys.stderr.write(f'{path}: cannot be read: {problem}. Make the report first\n')
-        return 1
+    except (OSError, ValueError) as error:
+        advice = f'make the report first: npm run study -- report {given.results}'
+        raise InputError(f'{path}: cannot be read: {why_unreadable(error)}: {advice}') from error
     sys.stdout.write(markdown(analysis, given.rate or RATES, given.retention_days, given.disk_bytes))
     return 0
 
