@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Config, defineConfig, integer, oneOf, text } from '@tidegauge/service';
+import { type Config, defineConfig, integer, oneOf, text, whyFailed } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
 import { closest } from '@tidegauge/text';
 import { parseWorkload, type RecordWorkload, YCSB_PROPERTIES } from '@tidegauge/workload';
@@ -152,12 +152,18 @@ export function readWorkload(name: string, overrides: Readonly<Record<string, st
   try {
     properties = readFileSync(file, 'utf8');
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : `: ${(error as Error).message}`;
+    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : `: ${whyFailed(error)}`;
     throw mistake(
       `there is no workload ${name}${reason}: use one of ${LETTERS.join(', ')}, or the path of a YCSB property file`,
     );
   }
-  const readFile = (beside: string) => readFileSync(resolve(dirname(file), beside), 'utf8');
+  const readFile = (beside: string) => {
+    try {
+      return readFileSync(resolve(dirname(file), beside), 'utf8');
+    } catch (error) {
+      throw new Error(whyFailed(error), { cause: error });
+    }
+  };
   const called = ours ? `workload${name.toLowerCase()}` : name;
   const workload = parseWorkload(properties, { file: called, overrides, readFile });
   for (const property of workload.ignored) refuseUnknown(called, property);

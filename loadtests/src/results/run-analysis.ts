@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram, temporaryDirectory } from '@tidegauge/process';
 import { PYTHON, ROOT, setUpAnalysis } from '../../../scripts/setup.js';
+import { whileItRuns } from '../while-it-runs.ts';
 
 /** A report of a large study draws hundreds of figures. */
 const LIMIT_MS = 3_600_000;
@@ -13,7 +14,7 @@ const LIMIT_MS = 3_600_000;
  */
 export async function runAnalysis(module: string, args: readonly string[]): Promise<number> {
   await setUpAnalysis();
-  const { code } = await runProgram(PYTHON, ['-m', `tidegauge_analysis.${module}`, ...args], {
+  const options = {
     what: `tidegauge_analysis.${module}`,
     stdout: 'inherit',
     stderr: 'inherit',
@@ -21,7 +22,10 @@ export async function runAnalysis(module: string, args: readonly string[]): Prom
     env: { MPLBACKEND: 'Agg', MPLCONFIGDIR: `${ROOT}/node_modules/.cache/tidegauge/matplotlib` },
     timeoutMs: LIMIT_MS,
     accept: [0, 1, 2],
-  });
+  } as const;
+  const work = () => runProgram(PYTHON, ['-m', `tidegauge_analysis.${module}`, ...args], options);
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const { code } = await whileItRuns(`the program ${module}`, say, work);
   return code ?? 1;
 }
 
@@ -37,7 +41,7 @@ export async function drawFigures(module: string, figures: object, file: string)
     const input = join(folder.path, 'figures.json');
     writeFileSync(input, JSON.stringify(figures));
     const code = await runAnalysis(module, [input, file]);
-    if (code !== 0) throw new Error('the picture could not be drawn');
+    if (code !== 0) throw new Error('the picture could not be drawn: see above');
   } finally {
     folder.remove();
   }

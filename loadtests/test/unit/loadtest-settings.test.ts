@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { program } from '@tidegauge/loadtests/loadtest';
 import { refuseUnknownMetrics } from '@tidegauge/loadtests/profiles/metrics';
+import { readWorkload } from '@tidegauge/loadtests/profiles/records-profile';
 import {
   COMMON_SETTINGS,
   modelOf,
@@ -104,6 +108,21 @@ test('a load test that is interrupted before it measures is invalid, with exit c
 test('thresholds are grouped by metric', () => {
   const thresholds = thresholdsOf(config('--threshold', 'op_read:p(99.9)<2,op_read:avg<5,op_scan:max >= 9'));
   assert.deepEqual(thresholds, { op_read: ['p(99.9)<2', 'avg<5'], op_scan: ['max >= 9'] });
+});
+
+test('a workload that cannot be read is refused with the reason in words', (t) => {
+  assert.throws(
+    () => readWorkload('/', {}),
+    /^ConfigError: there is no workload \/: it is a directory \(EISDIR\): use one of a, b, /,
+  );
+  const folder = mkdtempSync(join(tmpdir(), 'tidegauge-workload-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'w');
+  writeFileSync(file, 'recordcount=1\nfieldlengthdistribution=histogram\nfieldlengthhistogram=none.txt\n');
+  assert.throws(
+    () => readWorkload(file, {}),
+    /w: fieldlengthhistogram: none\.txt: there is no such file or directory \(ENOENT\); name a file$/,
+  );
 });
 
 test('a threshold on a metric that there is not is refused, with the nearest one', () => {

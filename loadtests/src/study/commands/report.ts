@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { lockDirectory } from '@tidegauge/service';
 import { EXIT, reportError } from '@tidegauge/service/program';
 import { runAnalysis } from '../../results/run-analysis.ts';
+import { whileItRuns } from '../../while-it-runs.ts';
 import { writeManifest } from '../archive/manifest.ts';
 import { LOCK, readPlan } from '../archive/results.ts';
 import { printReport } from '../report-pdf.ts';
@@ -25,7 +26,7 @@ export async function reportResults(
   if (code !== EXIT.OK) return code;
   const page = join(directory, 'report', 'report.html');
   try {
-    await printReport(page);
+    await whileItRuns('the PDF of the report', say, () => printReport(page));
   } catch (error) {
     say(`there is no PDF of the report: ${reportError(error).text.split('\n')[0]}`);
   }
