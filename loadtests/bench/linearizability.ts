@@ -174,7 +174,8 @@ async function startTargets(
   const nodes = (places?.nodes ?? []).flatMap((node) =>
     node.fault === null ? [] : [suspend ? suspended(node) : node.fault],
   );
-  if (kill === 'node' && nodes.length === 0) throw new Error('the store has no node that can be killed');
+  if (kill === 'node' && nodes.length === 0)
+    throw new Error('the store has no node that can be killed: leave out --kill node');
   return {
     targets: count === 0 ? [rawTarget(store, table)] : apis.map(({ target }) => target),
     victims: kill === 'api' ? apis : kill === 'node' ? nodes : [],

@@ -24,6 +24,8 @@ const stream = new ReadingsStream(part, plan.seed, thread);
 let pace: Pace | null = null;
 let client: Client | null = null;
 let expected = 0;
+/** The last error of a connection. A broker that is unavailable fails each iteration in the same way. */
+let told = '';
 
 export async function ingest(): Promise<void> {
   pace ??= new Pace(part.model);
@@ -62,7 +64,9 @@ function connected(): boolean {
     expected = 0;
     return true;
   } catch (error) {
-    console.error(String(error));
+    const problem = String(error);
+    if (problem !== told) console.error(problem);
+    told = problem;
     client = null;
     publishing.count('CONNECTION');
     return false;

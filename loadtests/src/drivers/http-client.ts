@@ -59,7 +59,7 @@ export class HttpClient {
       const outgoing = url.startsWith('https:')
         ? requestHttps(url, { ...common, agent: this.#httpsAgent })
         : request(url, { ...common, agent: this.#agent });
-      outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
+      outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
       outgoing.on('error', (error) => {
         reject(new Error(`${method} ${maskUrl(url)} failed: ${whyFailed(error)}`, { cause: error }));
       });

@@ -149,7 +149,7 @@ function outcomeOf(
     accept === 'any' ? exit.error === null : exit.code !== null && accept.includes(exit.code);
   if (isAccepted && !timedOut && !isMaxBuffer) return { code: exit.code, signal: exit.signal, ...written };
   const how = timedOut
-    ? `did not end within ${timeoutMs} ms`
+    ? `did not end within ${timeoutMs / 1000} s`
     : isMaxBuffer
       ? `wrote more than ${outputBytes} bytes`
       : exitText(exit);

@@ -20,7 +20,7 @@ export async function waitUntil(
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > deadline)
-      throw new Error(`waited ${timeoutMs} ms for ${typeof what === 'string' ? what : what()}`);
+      throw new Error(`waited ${timeoutMs / 1000} s for ${typeof what === 'string' ? what : what()}`);
     await delay(pollMs);
   }
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runProgram, temporaryDirectory, waitUntil } from '@tidegauge/process';
-import { HttpClient } from '../../drivers/http-client.ts';
+import { HttpClient, refusalIn } from '../../drivers/http-client.ts';
 import { dropTable } from '../../loading/load-records.ts';
 import type { Closers } from '../../targets/closers.ts';
 import type { Combination, Deployment, Place, Study } from '../model.ts';
@@ -209,9 +209,9 @@ async function apiReady(url: string, client: HttpClient, signal: AbortSignal): P
   const look = async (): Promise<boolean> => {
     signal.throwIfAborted();
     try {
-      const { status, body } = await client.send('GET', `${url}/v1/devices?limit=1`);
-      last = `${status} ${body}`;
-      return status === 200;
+      const answer = await client.send('GET', `${url}/v1/devices?limit=1`);
+      last = refusalIn(answer);
+      return answer.status === 200;
     } catch (error) {
       last = (error as Error).message;
       return false;

@@ -40,7 +40,7 @@ test('a program that does not exist is reported as missing', async () => {
 
 test('a program that does not end is killed at its deadline', async () => {
   const error = await failure(node('setInterval(() => {}, 1000)', { what: 'wait', timeoutMs: 300 }));
-  assert.equal(error.message, 'wait: did not end within 300 ms');
+  assert.equal(error.message, 'wait: did not end within 0.3 s');
   assert.equal(error.timedOut, true);
 });
 
