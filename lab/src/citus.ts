@@ -59,7 +59,7 @@ export interface CitusOptions {
 export async function startCitus(options: CitusOptions = {}): Promise<Citus> {
   const { workers: count = 2, sharedBuffers = 48, groups = [] } = options;
   if (!(await hasCitus()))
-    throw new Error('PostgreSQL here has no citus extension (pg_available_extensions)');
+    throw new Error('PostgreSQL here has no citus extension: install it, or use postgres');
   // Nodes log in to each other, so they share the password.
   const password = randomBytes(18).toString('base64url');
   const nodes: Postgres[] = [];

@@ -13,6 +13,7 @@ import { buildOnce } from './build-once.ts';
 import { inRoot, unpackDebian } from './debian-root.ts';
 import { go } from './go.ts';
 import { inGroup, type NodeGroup } from './node-group.ts';
+import { requireRoot } from './root.ts';
 
 export const FERRETDB = 'v2.7.0';
 const BUILD = { timeoutMs: 900_000 };
@@ -37,9 +38,7 @@ export interface FerretdbServer {
  * disk, regardless of the options w and j.
  */
 export async function startFerretdb(port: number, group: NodeGroup | null = null): Promise<FerretdbServer> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    throw new Error('FerretDB with DocumentDB runs in a Debian root, which takes Linux and root');
-  }
+  requireRoot('FerretDB, which replaces a missing mongod,');
   const ferretdb = join(await buildOnce(`ferretdb/${FERRETDB}`, buildFerretdb), 'ferretdb');
   const root = await buildOnce('documentdb/sid', buildDocumentdb, { resume: true });
   const postgres = await preparePostgres(root, group);

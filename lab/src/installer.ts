@@ -45,10 +45,10 @@ export async function runInstaller(
     });
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error;
-    if (error.isMissing) throw new Error(`${what} failed: ${command} is not installed`, { cause: error });
+    if (error.isMissing) throw new Error(`${what} failed: ${command} is not installed`);
     const how = error.timedOut ? `did not end within ${timeoutMs / 60_000} min` : exitText(error.exit);
     const cause = causeOf(await readFile(path, 'utf8')) ?? how;
-    throw new Error(`${what} failed: ${cause} (whole output: ${path})`, { cause: error });
+    throw new Error(`${what} failed: ${cause} (whole output: ${path})`);
   } finally {
     await log.close();
   }

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atExit, type LaunchOptions } from '@tidegauge/process';
 import { identify, isRunning } from './processes.ts';
+import { rootRefusal } from './root.ts';
 
 // Control groups with a memory limit, for servers that run as children of this process. Boards have their own groups,
 // see docker/cgroup.ts.
@@ -37,9 +38,8 @@ export interface NodeGroup {
 
 /** Why the memory of a server cannot be limited on this machine. null: it can be limited. */
 export function memoryLimitRefusal(): string | null {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    return 'a memory limit is a control group, which needs Linux and root';
-  }
+  const refusal = rootRefusal('a memory limit');
+  if (refusal !== null) return refusal;
   const controller = controllerOf();
   return typeof controller === 'string' ? controller : null;
 }

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atExit, runProgram, runProgramSync, temporaryDirectory } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
+import { requireRoot } from './root.ts';
 
 /** What a disk holds after a power cut, mounted. Its power can be cut again. */
 export interface CutDisk {
@@ -30,6 +31,7 @@ export interface PowerCutDisk {
  * @param copies how many cut disks there may be at once
  */
 export async function mountPowerCutDisk(megabytes: number, copies = 4): Promise<PowerCutDisk> {
+  requireRoot('a disk whose power can be cut');
   const mkfsBtrfs = await findProgram('mkfs.btrfs', 'btrfs-progs');
   const mkfsExt4 = await findProgram('mkfs.ext4', 'e2fsprogs');
   const directory = temporaryDirectory('power-cut');

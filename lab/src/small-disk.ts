@@ -2,6 +2,7 @@ import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '@tidegauge/process';
+import { requireRoot } from './root.ts';
 
 /** A small file system in memory. */
 export interface SmallDisk {
@@ -13,6 +14,7 @@ export interface SmallDisk {
 
 /** Mounts a file system of the given size. Needs root. */
 export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
+  requireRoot('a disk that can be full');
   const path = await mkdtemp(join(tmpdir(), 'tidegauge-disk-'));
   try {
     await runProgram('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=0700`, 'tidegauge', path]);

@@ -1,5 +1,6 @@
 import { fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { mirrorServerOutput } from '@tidegauge/process';
+import { reportError } from '@tidegauge/service/program';
 import { MARK, type Note, writeNote } from './background.ts';
 import { CATALOGUE, type StartFlags } from './catalogue.ts';
 import { identify } from './processes.ts';
@@ -37,7 +38,7 @@ try {
   await stopRequested.promise;
   await started.stop();
 } catch (error) {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = reportError(error).text;
   process.stderr.write(`${why}\n`);
   report({ ready: false, why });
   process.exitCode = 1;

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { runProgram } from '@tidegauge/process';
 import { findProgram } from '../debian.ts';
+import { requireRoot } from '../root.ts';
 
 const MEMORY_CONTROLLER = '/sys/fs/cgroup/memory/memory.limit_in_bytes';
 
@@ -12,12 +13,10 @@ const MEMORY_CONTROLLER = '/sys/fs/cgroup/memory/memory.limit_in_bytes';
  * @throws {Error} with the name of the missing program
  */
 export async function installDocker(): Promise<string> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    throw new Error('boards are Docker engines in separate namespaces: this needs Linux and root');
-  }
+  requireRoot('the start of a Docker engine in its own namespaces');
   if (!existsSync(MEMORY_CONTROLLER)) {
     throw new Error(
-      `boards are limited by the memory controller of cgroup v1, and ${MEMORY_CONTROLLER} is not there`,
+      `boards are limited by the memory controller of cgroup v1, and ${MEMORY_CONTROLLER} is not there: boot with systemd.unified_cgroup_hierarchy=0`,
     );
   }
   await findProgram('dockerd', 'docker.io');

@@ -312,7 +312,6 @@ function fullDisk(error: unknown, directory: string): StudyError | null {
     if (code === 'ENOSPC' || code === 'EDQUOT' || /\bENOSPC\b|no space left on device/i.test(cause.message)) {
       return new StudyError(
         `the disk of ${directory} is full: make space, and run the same command again to continue`,
-        { cause: error },
       );
     }
   }

@@ -120,6 +120,6 @@ function docker(args: readonly string[]): string {
     if (!(error instanceof ProgramError)) throw error;
     if (error.isMissing) throw new Error('there is no docker client on this machine: install docker.io');
     const last = error.stderr.trim().split('\n').at(-1) || error.message;
-    throw new Error(`docker ${args[0]} ${args[1]} failed: ${last}: check DOCKER_HOST`, { cause: error });
+    throw new Error(`docker ${args[0]} ${args[1]} failed: ${last}: check DOCKER_HOST`);
   }
 }
