@@ -2,6 +2,7 @@ export { atExit } from './at-exit.ts';
 export { commandLine } from './command-line.ts';
 export { type Exit, exitText } from './exit.ts';
 export { type LaunchOptions, launchServer, mirrorServerOutput, type ServerProcess } from './launch-server.ts';
+export { nameWhenSlow } from './name-when-slow.ts';
 export { freePort, freePorts, listens } from './ports.ts';
 export {
   ProgramError,

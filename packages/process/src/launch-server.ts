@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitText } from './exit.ts';
+import { nameWhenSlow } from './name-when-slow.ts';
 import { type StartOptions, startProcess } from './start-process.ts';
 
 const POLL_MS = 50;
-/** A server that needs longer is named on standard error, because databases need up to a minute. */
-const SILENT_MS = 5000;
 
 let mirror: (text: string) => void = () => {};
 
@@ -46,10 +45,10 @@ export interface ServerProcess {
 export async function launchServer(options: LaunchOptions): Promise<ServerProcess> {
   const { name, ready, readyMs, ...start } = options;
   const server = startProcess({ ...start, ownGroup: true, onOutput: mirror });
-  const notice = setTimeout(() => process.stderr.write(`Waiting for ${name} to start...\n`), SILENT_MS);
+  const started = nameWhenSlow(`${name} to start`);
   for (const deadline = Date.now() + readyMs; !(await ready(server.log())); await delay(POLL_MS)) {
     if (server.running && Date.now() < deadline) continue;
-    clearTimeout(notice);
+    started();
     const isLate = server.running;
     const exit = await server.kill();
     const why = isLate
@@ -61,7 +60,7 @@ export async function launchServer(options: LaunchOptions): Promise<ServerProces
       server.log().trim() || (exit.error === null ? 'it wrote nothing' : 'is the program installed?');
     throw new Error(`${name} ${why}: ${log}`);
   }
-  clearTimeout(notice);
+  started();
   return {
     pid: server.pid,
     get running() {

@@ -1,4 +1,4 @@
-import { exitText, SecretWatch, startProcess } from '@tidegauge/process';
+import { exitText, nameWhenSlow, SecretWatch, startProcess } from '@tidegauge/process';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
 import { limitMemory } from './memory-limit.ts';
 
@@ -8,6 +8,8 @@ const READY_MS = 180_000;
 const STOP_MS = 30_000;
 const LOG_CHARACTERS = 10_000;
 const METRICS_MS = 2000;
+/** A line of a log that is no warning and no error. */
+const ROUTINE = /^\{.*"level":"(trace|debug|info)"/;
 
 /** A service of this project as a real process, started as in a deployment. */
 export interface ServiceProcess {
@@ -56,7 +58,7 @@ export async function startServiceProcess(
     const lines = (part + text).split('\n');
     part = lines.pop()!;
     for (const line of lines) {
-      if (!/^\{.*"level":"(trace|debug|info)"/.test(line)) process.stderr.write(`${line}\n`);
+      if (!ROUTINE.test(line)) process.stderr.write(`${line}\n`);
       const found = ready.exec(line)?.[1];
       if (found !== undefined) url.resolve(found);
     }
@@ -78,10 +80,14 @@ export async function startServiceProcess(
   });
   const late = setTimeout(() => {
     void service.kill();
-    url.reject(new Error(`${name} was not ready within ${READY_MS} ms: ${log}`));
+    url.reject(new Error(`${name} was not ready within ${READY_MS / 1000} s: ${notable(log)}`));
   }, READY_MS);
-  void service.exited.then((exit) => url.reject(new Error(`${name}: ${exitText(exit)}: ${log}`)));
-  const place = await url.promise.finally(() => clearTimeout(late));
+  void service.exited.then((exit) => url.reject(new Error(`${name}: ${exitText(exit)}: ${notable(log)}`)));
+  const started = nameWhenSlow(`${name} to start`);
+  const place = await url.promise.finally(() => {
+    clearTimeout(late);
+    started();
+  });
   let peakMemory = 0;
   const peak = (): number => {
     if (limit !== null && service.running) peakMemory = limit.peak(service.pid);
@@ -103,6 +109,12 @@ export async function startServiceProcess(
     },
     kill: async () => void (await service.kill()),
   };
+}
+
+/** The lines of a log that say why a service ended: warnings, errors, and text that is not of its log. */
+export function notable(log: string): string {
+  const lines = log.trim().split('\n');
+  return lines.filter((line) => !ROUTINE.test(line)).join('\n') || log;
 }
 
 /** The metrics of a service; empty when it does not answer, or refuses the request. */
