@@ -40,7 +40,7 @@ export interface ServerProcess {
  * Starts a server and resolves when it is ready. It is killed when this process ends in any way. Ctrl-C in a terminal
  * does not reach it: this process stops it when its clients are done.
  *
- * @throws {Error} with the end of the log, when the server ends first or is not ready within `readyMs`
+ * @throws {Error} with the cause and the end of the log, when the server ends first or is not ready in time
  */
 export async function launchServer(options: LaunchOptions): Promise<ServerProcess> {
   const { name, ready, readyMs, ...start } = options;
@@ -56,9 +56,9 @@ export async function launchServer(options: LaunchOptions): Promise<ServerProces
       : exit.error === null
         ? `ended before it was ready (${exitText(exit)})`
         : exitText(exit);
-    const log =
-      server.log().trim() || (exit.error === null ? 'it wrote nothing' : 'is the program installed?');
-    throw new Error(`${name} ${why}: ${log}`);
+    const log = server.log().trim();
+    const cause = causeIn(log) || (exit.error === null ? 'it wrote nothing' : 'is the program installed?');
+    throw new Error(`${name} ${why}: ${cause}${log.includes('\n') ? `\n${log}` : ''}`);
   }
   started();
   return {
@@ -70,4 +70,10 @@ export async function launchServer(options: LaunchOptions): Promise<ServerProces
     stop: async () => void (await server.stop()),
     kill: async () => void (await server.kill()),
   };
+}
+
+/** The line of a log that has most likely the cause of a failure: the last one about an error, else the last one. */
+function causeIn(log: string): string {
+  const lines = log.split('\n');
+  return lines.findLast((line) => /error|fatal|exception|cannot|denied/i.test(line)) ?? lines.at(-1)!;
 }

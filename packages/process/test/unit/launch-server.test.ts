@@ -18,6 +18,14 @@ test('a server that ends before it is ready is reported with what it wrote', asy
   });
 });
 
+test('the line about an error in a long log comes first', async () => {
+  const log = ['starting', 'FATAL: the port is in use', 'bye'].join('\n');
+  const program = `process.stderr.write(${JSON.stringify(log)}); process.exit(1)`;
+  await assert.rejects(launch(process.execPath, ['-e', program]), {
+    message: `thing ended before it was ready (exit code 1): FATAL: the port is in use\n${log}`,
+  });
+});
+
 test('a server that needs long to start is named once', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const written: string[] = [];
