@@ -12,12 +12,11 @@ import { cpuSeconds } from '@tidegauge/test-support/process-usage';
 import { keyName, parseWorkload } from '@tidegauge/workload';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { loadRaw } from '../src/loading/load-records.ts';
-import { mistake } from '../src/profiles/settings.ts';
 import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
 import { textTable } from '../src/results/table.ts';
-import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
-import { provideFolder } from '../src/targets/targets.ts';
+import { startStorePlaces } from '../src/targets/store-places.ts';
+import { checkLabStore, provideFolder } from '../src/targets/targets.ts';
 import { startEmptyHandler } from './empty-handler.ts';
 
 /**
@@ -69,7 +68,7 @@ export const program = defineBench({
   summary: 'Requests per second of the API by kind, beside an empty handler of Node.',
   settings: SETTINGS,
   check({ store, quick, rounds }): Setup {
-    if (!STORES.includes(store)) throw mistake(`--store ${store}: it must be one of ${STORES.join(', ')}`);
+    checkLabStore(store);
     return { rounds: rounds ?? (quick ? 1 : 5), seconds: quick ? 1 : 5, records: quick ? 500 : 10_000 };
   },
   async run({ store: name, connections, seed }, { rounds, seconds, records }, { closers, signal }) {

@@ -4,13 +4,12 @@ import { type Config, defineConfig, integer, run } from '@tidegauge/service/prog
 import { openStore, type Store } from '@tidegauge/storage';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
-import { mistake } from '../src/profiles/settings.ts';
 import { showNumber } from '../src/results/show-number.ts';
 import { quantile } from '../src/results/statistics.ts';
 import { textTable } from '../src/results/table.ts';
 import { Closers } from '../src/targets/closers.ts';
-import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
-import { provideFolder } from '../src/targets/targets.ts';
+import { startStorePlaces } from '../src/targets/store-places.ts';
+import { checkLabStore, provideFolder } from '../src/targets/targets.ts';
 
 /**
  * `npm run bench:retention`: the time from a request with a reading to its commit, while ingest deletes old readings, and
@@ -46,7 +45,7 @@ export const program = defineBench({
   summary: 'Time to store a reading while retention deletes old ones, compared with the time without.',
   settings: SETTINGS,
   check({ store }) {
-    if (!STORES.includes(store)) throw mistake(`--store ${store}: it must be one of ${STORES.join(', ')}`);
+    checkLabStore(store);
   },
   async run(config, _checked, context) {
     const { store, quick } = config;

@@ -92,7 +92,7 @@ export const program = defineBench({
     const workload = readWorkload(config.workload, { recordcount: String(records) });
     if (workload.mix.insert > 0) {
       throw mistake(
-        `each rate starts the stream again, and would insert existing records: ${config.workload} inserts`,
+        `--workload ${config.workload} inserts, and each rate would insert the same records again: use a, b, c or f`,
       );
     }
     return { from, to, workload, seconds: config.step ?? (config.quick ? 1 : 15) };

@@ -3,7 +3,7 @@ import { formatTime, now, type Reading } from '@tidegauge/readings';
 import type { Store } from '@tidegauge/storage';
 import { seeded } from '@tidegauge/workload';
 import { connectAsync } from 'mqtt';
-import { HttpClient } from '../drivers/http-client.ts';
+import { HttpClient, refusalIn } from '../drivers/http-client.ts';
 
 const ANSWER_MS = 10_000;
 
@@ -81,7 +81,7 @@ async function untilVisible(client: HttpClient, url: string, begun: number): Pro
     const sent = performance.now();
     const { status, body } = await client.send('GET', url);
     const answered = performance.now();
-    if (status !== 200) throw new Error(`${url} answered ${status}: ${body}`);
+    if (status !== 200) throw new Error(`${url} answered ${refusalIn({ status, body })}`);
     const found = (JSON.parse(body) as { readonly readings: readonly unknown[] }).readings.length > 0;
     const late = answered - begun > ANSWER_MS;
     if (!found && !late) continue;

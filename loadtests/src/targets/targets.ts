@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
-import { didYouMean } from '@tidegauge/text';
+import { didYouMean, maskUrl } from '@tidegauge/text';
 import { HttpClient } from '../drivers/http-client.ts';
 import { type Items, load, requireLoaded } from '../loading/load.ts';
 import type { Preparation } from '../profiles/profile.ts';
@@ -25,9 +25,15 @@ export function checkStore(store: string, config: Pick<CommonConfig, 'allowHost'
     const schemes = STORE_SCHEMES.map((scheme) => `${scheme}:`).join(', ');
     const near = didYouMean(store, STORES);
     throw mistake(
-      `there is no store ${store}: give a URL (${schemes}) or one of ${STORES.join(', ')}${near}`,
+      `there is no store ${maskUrl(store)}: give a URL (${schemes}) or one of ${STORES.join(', ')}${near}`,
     );
   }
+}
+
+/** @throws {ConfigError} for anything but a store of the lab */
+export function checkLabStore(store: string): void {
+  if (STORES.includes(store)) return;
+  throw mistake(`--store ${maskUrl(store)}: it must be one of ${STORES.join(', ')}${didYouMean(store, STORES)}`);
 }
 
 /** The URL of a store: the given URL, or the URL of an empty store that the lab starts. */

@@ -12,6 +12,7 @@ import {
   refuseForeignHosts,
   thresholdsOf,
 } from '@tidegauge/loadtests/profiles/settings';
+import { checkLabStore, checkStore } from '@tidegauge/loadtests/targets/targets';
 import { loadConfig } from '@tidegauge/service';
 
 const config = (...flags: string[]) => loadConfig(COMMON_SETTINGS, flags, {});
@@ -108,6 +109,18 @@ test('a load test that is interrupted before it measures is invalid, with exit c
 test('thresholds are grouped by metric', () => {
   const thresholds = thresholdsOf(config('--threshold', 'op_read:p(99.9)<2,op_read:avg<5,op_scan:max >= 9'));
   assert.deepEqual(thresholds, { op_read: ['p(99.9)<2', 'avg<5'], op_scan: ['max >= 9'] });
+});
+
+test('a store that there is not is refused with the nearest one, and without a password', () => {
+  const near = /^ConfigError: .*store postgress: .*did you mean postgres\?$/;
+  assert.throws(() => checkLabStore('postgress'), near);
+  assert.throws(() => checkStore('postgress', config()), near);
+  for (const check of [checkLabStore, (store: string) => checkStore(store, config())]) {
+    assert.throws(
+      () => check('postgers://u:geheim@h/d'),
+      ({ message }: Error) => message.includes('postgers://u:***@h/d') && !message.includes('geheim'),
+    );
+  }
 });
 
 test('a workload that cannot be read is refused with the reason in words', (t) => {
