@@ -27,7 +27,7 @@ import { withOptions } from '../src/study/places/factors.ts';
 import { strongReadUrl } from '../src/study/trial/strong-reads.ts';
 import { Closers } from '../src/targets/closers.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
-import { checkStore } from '../src/targets/targets.ts';
+import { checkNodes, checkStore } from '../src/targets/targets.ts';
 
 /**
  * `npm run bench:linearizability`: clients insert, read, update and delete a few records at the same time, through APIs on
@@ -96,8 +96,7 @@ export const program = defineBench({
     const { store, nodes, kill, apis, suspend } = config;
     if (suspend && kill !== 'node') throw mistake('--suspend needs --kill node');
     checkStore(store, config);
-    const most = Object.hasOwn(STORE_SERVERS, store) ? STORE_SERVERS[store]!.maxNodes : 1;
-    if (nodes > most) throw mistake(`--nodes ${nodes}: ${store} runs here as ${most} at most`);
+    checkNodes(store, [nodes]);
     if (kill === 'api' && apis === 0) throw mistake('--kill api needs an API process: leave out --apis 0');
     if (kill === 'node' && !Object.hasOwn(STORE_SERVERS, store)) {
       throw mistake(`--kill node needs a server of the lab: ${Object.keys(STORE_SERVERS).join(', ')}`);

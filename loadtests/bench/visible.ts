@@ -1,5 +1,4 @@
 import { startMosquitto } from '@tidegauge/lab';
-import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import type { Stage } from '@tidegauge/readings';
 import { type Config, defineConfig, integer, list, run, text } from '@tidegauge/service/program';
 import { createStore, openStore } from '@tidegauge/storage';
@@ -7,14 +6,13 @@ import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
 import { watchReadings, writeAndRead } from '../src/benches/watch-readings.ts';
-import { mistake } from '../src/profiles/settings.ts';
 import { showNumber } from '../src/results/show-number.ts';
 import { quantile } from '../src/results/statistics.ts';
 import { type Estimate, estimate } from '../src/results/student.ts';
 import { textTable } from '../src/results/table.ts';
 import { Closers } from '../src/targets/closers.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
-import { checkStore, provideFolder } from '../src/targets/targets.ts';
+import { checkNodes, checkStore, provideFolder } from '../src/targets/targets.ts';
 
 /**
  * `npm run bench:visible`: the time from the publication of a reading until the API returns it. The path is MQTT,
@@ -66,9 +64,7 @@ export const program = defineBench({
   check(config) {
     const { store, nodes } = config;
     checkStore(store, config);
-    const most = Object.hasOwn(STORE_SERVERS, store) ? STORE_SERVERS[store]!.maxNodes : 1;
-    const tooMany = nodes.find((number) => number > most);
-    if (tooMany !== undefined) throw mistake(`--nodes ${tooMany}: ${store} runs here as ${most} at most`);
+    checkNodes(store, nodes);
   },
   async run(config, _checked, context) {
     const results: Result[] = [];

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { didYouMean, maskUrl } from '@tidegauge/text';
@@ -34,6 +35,14 @@ export function checkStore(store: string, config: Pick<CommonConfig, 'allowHost'
 export function checkLabStore(store: string): void {
   if (STORES.includes(store)) return;
   throw mistake(`--store ${maskUrl(store)}: it must be one of ${STORES.join(', ')}${didYouMean(store, STORES)}`);
+}
+
+/** @throws {ConfigError} when a store runs here with fewer nodes only */
+export function checkNodes(store: string, nodes: readonly number[]): void {
+  const most = Object.hasOwn(STORE_SERVERS, store) ? STORE_SERVERS[store]!.maxNodes : 1;
+  const tooMany = nodes.find((number) => number > most);
+  if (tooMany === undefined) return;
+  throw mistake(`--nodes ${tooMany}: ${maskUrl(store)} runs here as ${most} at most`);
 }
 
 /** The URL of a store: the given URL, or the URL of an empty store that the lab starts. */
