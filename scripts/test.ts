@@ -13,6 +13,8 @@ import { refuse, usageProblem } from './usage-problem.ts';
 
 const SCRIPT = 'npm test';
 const CORES = availableParallelism();
+/** The longest silence. */
+const SILENT_MS = 30_000;
 
 const HELP = `Usage: npm test -- [SUITE...] [OPTIONS]
 
@@ -109,7 +111,16 @@ const records: TestRecord[] = [];
 const problems: string[] = [];
 const lanes = lanesOf(jobs, processes);
 const leftOut: Job[] = [];
+/** Jobs that run, and when a line was printed last. */
+const running = new Set<Job>();
+let printed = began;
+const reminder = setInterval(() => {
+  if (performance.now() - printed < SILENT_MS) return;
+  printed = performance.now();
+  process.stderr.write(`still running: ${[...running].map(({ name }) => name).join(', ')}\n`);
+}, 1000);
 await Promise.all(lanes.map(work));
+clearInterval(reminder);
 
 process.stdout.write(summarize(records, problems, ROOT));
 if (leftOut.length > 0) {
@@ -126,7 +137,10 @@ function nextJob(lane: readonly Job[][]): Job | undefined {
 
 async function work(lane: readonly Job[][]): Promise<void> {
   for (let job = nextJob(lane); job !== undefined; job = nextJob(lane)) {
+    running.add(job);
     const result = await runJob(job, { names: values.names ?? null });
+    running.delete(job);
+    printed = performance.now();
     // Tests that a shared file registers belong to the file that runs them.
     const [only] = job.files.length === 1 && SUITES[job.suite]?.folders === undefined ? job.files : [];
     records.push(...result.records.map((record) => (only ? { ...record, file: join(ROOT, only) } : record)));
