@@ -1,6 +1,6 @@
 const FIRST_MS = 10_000;
 
-/** Does work that can take minutes, and says how long it has taken: after 10 s, 20 s, 40 s and so on. */
+/** Does work that can take minutes, and prints how long it has taken: after 10 s, 20 s, 40 s and so on. */
 export async function whileItRuns<T>(
   what: string,
   say: (line: string) => void,

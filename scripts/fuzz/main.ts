@@ -88,7 +88,8 @@ for (const {
   module,
   target: { name: target },
 } of chosen) {
-  process.stderr.write(`${target}: ${values.inputs === undefined ? `${seconds} s` : `${inputs} inputs`}...\n`);
+  const length = values.inputs === undefined ? `${seconds} s` : `${inputs} inputs`;
+  process.stderr.write(`${target}: ${length}...\n`);
   const result = await runTarget({ module, target, seed, inputs, seconds, limitMs });
   if ('problem' in result) {
     const input = result.input.toString('base64');

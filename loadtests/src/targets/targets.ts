@@ -34,7 +34,8 @@ export function checkStore(store: string, config: Pick<CommonConfig, 'allowHost'
 /** @throws {ConfigError} for anything but a store of the lab */
 export function checkLabStore(store: string): void {
   if (STORES.includes(store)) return;
-  throw mistake(`--store ${maskUrl(store)}: it must be one of ${STORES.join(', ')}${didYouMean(store, STORES)}`);
+  const near = didYouMean(store, STORES);
+  throw mistake(`--store ${maskUrl(store)}: it must be one of ${STORES.join(', ')}${near}`);
 }
 
 /** @throws {ConfigError} when a store runs here with fewer nodes only */

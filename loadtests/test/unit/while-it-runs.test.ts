@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { whileItRuns } from '@tidegauge/loadtests/while-it-runs';
 
-test('long work says how long it has taken, at growing intervals, and nothing after its end', async (t) => {
+test('long work prints how long it has taken, at growing intervals, and nothing after its end', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const lines: string[] = [];
   const { promise, resolve } = Promise.withResolvers<number>();

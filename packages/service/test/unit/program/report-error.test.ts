@@ -45,7 +45,7 @@ test('an error of a file has its path and words', () => {
 test('an unavailable server that a message explains is not explained again', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' });
   const failed = new TypeError('fetch failed', { cause: refused });
-  const line = 'cannot read the ledger at http://127.0.0.1:9: no program listens there (ECONNREFUSED): start it';
+  const line = 'cannot read the ledger at http://127.0.0.1:9: no program listens there (ECONNREFUSED): go';
   assert.equal(reportError(new Error(line, { cause: failed })).text, line);
 });
 
