@@ -27,5 +27,5 @@ export async function until<T>(
       last = error;
     }
   }
-  throw new Error(`waited ${waitMs} ms for ${what}, last: ${last}`);
+  throw new Error(`waited ${waitMs / 1000} s for ${what}, last: ${last}`);
 }

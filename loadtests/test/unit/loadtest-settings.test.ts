@@ -141,10 +141,17 @@ test('a workload that cannot be read is refused with the reason in words', (t) =
 test('a threshold on a metric that there is not is refused, with the nearest one', () => {
   const refuse = (threshold: string) =>
     refuseUnknownMetrics(config('--threshold', threshold), ['read', 'update']);
-  for (const metric of ['op_read', 'op_update_intended', 'op_read_return_TIMEOUT', 'http_req_duration'])
-    refuse(`${metric}:max<5`);
+  for (const right of ['op_read:max<5', 'op_update_intended:p(99.9) < 5', 'http_req_duration:med<=5'])
+    refuse(right);
+  for (const right of ['op_read_return_TIMEOUT:count==0', 'http_req_failed:rate<0.01', 'vus:value>0'])
+    refuse(right);
   assert.throws(() => refuse('op_raed:p(99)<20'), /there is no metric op_raed: did you mean op_read\?$/);
   assert.throws(() => refuse('latency:p(99)<20'), /no metric latency; the operations are op_read, op_update/);
+  assert.throws(
+    () => refuse('op_read_return_OK:p(99)>5'),
+    /--threshold: op_read_return_OK is a counter of k6: write count, rate, not p\(N\)$/,
+  );
+  assert.throws(() => refuse('op_read:count>5'), /a trend of k6: write avg, .*, p\(N\), not count$/);
 });
 
 test('only this machine is put under load, unless a host is allowed', () => {
