@@ -2,4 +2,7 @@
 import { setUpAnalysis, setUpNode, setUpPython } from './setup.js';
 
 // npm and pip at once: each waits for its registry half of the time.
-await Promise.all([setUpNode({ dev: true }), setUpPython().then(setUpAnalysis)]);
+await Promise.all([setUpNode({ dev: true }), setUpPython().then(setUpAnalysis)]).catch((error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+});

@@ -141,3 +141,6 @@ def test_bad_usage_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: 
     monkeypatch.setattr('sys.argv', ['recompute.py'])
     assert again.main() == 2
     assert capsys.readouterr().err == 'Usage: python3 recompute.py RESULTS\n'
+    monkeypatch.setattr('sys.argv', ['recompute.py', 'nowhere'])
+    assert again.main() == 2
+    assert capsys.readouterr().err.startswith('nowhere: there is no report/numbers.json: npm run study')

@@ -615,6 +615,9 @@ def main():
         sys.stderr.write('Usage: python3 recompute.py RESULTS\n')
         return 2
     ROOT = Path(sys.argv[1])
+    if not (ROOT / 'report' / 'numbers.json').is_file():
+        sys.stderr.write(f'{ROOT}: there is no report/numbers.json: npm run study -- report {ROOT} writes it\n')
+        return 2
     report, analysis = (document(f'report/{name}.json') for name in ('numbers', 'analysis'))
     SETS.update(report['sets'])
     wrong = list(differences(report, analysis))
