@@ -187,7 +187,9 @@ export async function insist(
   ...fine: readonly (Outcome | number)[]
 ): Promise<HttpAnswer> {
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await send();
+    const answer = await send().catch((cause: Error) => {
+      throw new Error(`${what} failed: ${cause.message}\n${CONTINUE}`, { cause });
+    });
     const outcome = outcomeOf(answer.status);
     if (outcome === 'OK' || fine.includes(outcome) || fine.includes(answer.status)) return answer;
     const passing = outcome === 'SERVICE_UNAVAILABLE' || outcome === 'TIMEOUT';

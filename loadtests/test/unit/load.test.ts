@@ -183,6 +183,11 @@ test('a request that is refused is reported with the detail of the answer, and w
     message: 'making t failed: 502 <html>bad gateway</html>\nThe same command goes on from here.',
   });
   await assert.rejects(send(500, 'null'), /^Error: making t failed: 500 null\n/);
+  const refused = new Error('PUT http://a/t failed: no program listens there');
+  const unanswered = insist('making t', () => Promise.reject(refused));
+  await assert.rejects(unanswered, {
+    message: `making t failed: ${refused.message}\nThe same command goes on from here.`,
+  });
 });
 
 test('progress shows share, rate and remaining time', () => {
