@@ -177,7 +177,8 @@ test('a store that lacks the last item is not loaded', async () => {
 test('a request that is refused is reported with the detail of the answer, and what to do', async () => {
   const send = (status: number, body: string) => insist('making t', async () => ({ status, body }));
   await assert.rejects(send(401, '{"detail":"The token is unknown."}'), {
-    message: 'making t failed: 401: The token is unknown.\nGive a token that may do this: --api-token or API_TOKEN.',
+    message:
+      'making t failed: 401: The token is unknown.\nGive a token that may do this: --api-token or API_TOKEN.',
   });
   await assert.rejects(send(502, '<html>bad gateway</html>'), {
     message: 'making t failed: 502 <html>bad gateway</html>\nThe same command goes on from here.',

@@ -6,7 +6,11 @@ test('long work prints how long it has taken, at growing intervals, and nothing 
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const lines: string[] = [];
   const { promise, resolve } = Promise.withResolvers<number>();
-  const done = whileItRuns('load d1', (line) => void lines.push(line), () => promise);
+  const done = whileItRuns(
+    'load d1',
+    (line) => void lines.push(line),
+    () => promise,
+  );
   t.mock.timers.tick(9999);
   assert.deepEqual(lines, []);
   for (const ms of [1, 10_000, 20_000, 39_999]) t.mock.timers.tick(ms);
@@ -20,7 +24,11 @@ test('long work prints how long it has taken, at growing intervals, and nothing 
 test('work that fails ends the lines', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const lines: string[] = [];
-  const failing = whileItRuns('load', (line) => void lines.push(line), () => Promise.reject(new Error('no')));
+  const failing = whileItRuns(
+    'load',
+    (line) => void lines.push(line),
+    () => Promise.reject(new Error('no')),
+  );
   await assert.rejects(failing, { message: 'no' });
   t.mock.timers.tick(1_000_000);
   assert.deepEqual(lines, []);
