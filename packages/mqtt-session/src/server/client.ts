@@ -15,6 +15,13 @@ export interface ClientHandle {
   resume(): void;
 }
 
+/** How long the packets of a client are read in one turn of the event loop, milliseconds. */
+const READ_MS = 10;
+/** Bytes of a client that are read in one turn. Each chunk takes memory until the next collection of garbage. */
+const READ_BYTES = 2 ** 20;
+/** Turns of the event loop in which others come first after that. */
+const REST_TURNS = 8;
+
 /**
  * Packets other than PUBLISH in about a second. Each costs as much time as a message, and no client needs many of them.
  */
@@ -30,6 +37,12 @@ export class Client<C extends ClientMember> implements ClientHandle {
   /** Messages that the application has not acknowledged. */
   unacknowledged = 0;
   #paused = false;
+  /** Whether others come first now, because its packets took long. */
+  #isResting = false;
+  /** The end of its time in this turn of the event loop, of `performance.now()`. Null: nothing was read. */
+  #readUntil: number | null = null;
+  /** Bytes that arrived in this turn. */
+  #readBytes = 0;
   #controls = 0;
   #controlBytes = 0;
 
@@ -38,7 +51,7 @@ export class Client<C extends ClientMember> implements ClientHandle {
   }
 
   get isPaused(): boolean {
-    return this.#paused;
+    return this.#paused || this.#isResting;
   }
 
   /** Whether it has no state, so that it can be removed. */
@@ -58,6 +71,30 @@ export class Client<C extends ClientMember> implements ClientHandle {
 
   refreshHold(): void {
     for (const connection of [...this.connections]) connection.refreshHold();
+  }
+
+  /**
+   * Call it for the bytes that arrived, and before each packet. When the client has used up its share of this turn of the
+   * event loop, nothing is read from it until others had their turns.
+   */
+  take(bytes: number): void {
+    const now = performance.now();
+    if (this.#readUntil === null) {
+      this.#readUntil = now + READ_MS;
+      this.#readBytes = 0;
+      setImmediate(() => {
+        this.#readUntil = null;
+      });
+    }
+    this.#readBytes += bytes;
+    if (this.#isResting || (now <= this.#readUntil && this.#readBytes <= READ_BYTES)) return;
+    this.#isResting = true;
+    this.refreshHold();
+    afterTurns(REST_TURNS, () => {
+      this.#isResting = false;
+      this.#readUntil = null;
+      this.refreshHold();
+    });
   }
 
   /** Counts a packet that is not a message. Returns false when the client sends more of them than it may. */
@@ -80,4 +117,8 @@ export class Client<C extends ClientMember> implements ClientHandle {
       if (idlest === undefined || connection.receivedAt < idlest.receivedAt) idlest = connection;
     return idlest;
   }
+}
+
+function afterTurns(turns: number, then: () => void): void {
+  setImmediate(() => (turns === 1 ? then() : afterTurns(turns - 1, then)));
 }

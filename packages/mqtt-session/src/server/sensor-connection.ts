@@ -231,6 +231,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
     this.receivedAt = performance.now();
     this.#isSuspect = false;
     this.#host.stats.receivedBytes += chunk.length;
+    this.client.take(chunk.length);
     if (this.#state !== 'ended') this.#read(() => this.#reader.push(chunk));
     // A client may send more before its login is decided.
     if (this.#state === 'checking' && this.#reader.hasRest) this.#stream.pause();
@@ -252,6 +253,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
   readonly #onFrame = (buffer: Buffer, start: number, body: number, end: number): void => {
     if (this.#state === 'ended') return;
     const type = buffer[start]! >> 4;
+    this.client.take(0);
     if (this.#state !== 'open') {
       if (this.#state === 'first' && type === Type.CONNECT)
         this.#onConnect(buffer.subarray(start, end), body - start);
@@ -518,12 +520,14 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
           this.client.isPaused ||
           this.#acks.size >= this.#acks.limit ||
           this.#bytes >= this.#host.limits.maxInFlightBytes));
-    if (held === this.#held || this.#state === 'ended') return;
+    if (this.#state === 'ended') return;
+    // The end of a connection is read only while its stream is not paused, and its login need not be checked then. A
+    // login can end while its client is paused.
+    if (held && this.#state !== 'checking') this.#stream.pause();
+    if (held === this.#held) return;
     this.#held = held;
     if (held) {
       this.#reader.paused = true;
-      // The end of a connection is read only while its stream is not paused, and its login need not be checked then.
-      if (this.#state !== 'checking') this.#stream.pause();
     } else {
       // Not within a read that is under way.
       queueMicrotask(this.#continue);

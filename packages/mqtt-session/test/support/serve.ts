@@ -23,11 +23,14 @@ export async function serve(
     isAutomatic = false,
     user = async () => ANYONE,
     clientOf = (address) => address,
+    onMessage = () => {},
   }: {
     limits?: Partial<ServerLimits>;
     isAutomatic?: boolean;
     user?: (request: ConnectRequest, peer: Peer, signal: AbortSignal) => Promise<User | LoginProblem>;
     clientOf?: (address: string) => string;
+    /** Called for each message. */
+    onMessage?: () => void;
   } = {},
 ) {
   const messages: { message: InboundMessage; connection: ClientConnection }[] = [];
@@ -35,6 +38,7 @@ export async function serve(
   const wills: string[] = [];
   const take = (message: InboundMessage, connection: ClientConnection) => {
     messages.push({ message, connection });
+    onMessage();
     if (isAutomatic) connection.acknowledge(message);
   };
   const server = new SensorServer(

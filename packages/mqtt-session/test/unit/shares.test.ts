@@ -11,6 +11,10 @@ const byName = async ({ username }: { username: string | null }) => ({ ...ANYONE
 const as = (username: string, clientId: string) => ({ clientId, username, password: Buffer.from('x') });
 const addressOf = (number: number) => `127.0.0.${2 + (number % 10)}`;
 
+function busy(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
 test('one login from several addresses cannot take all places, and another one gets in', async (context) => {
   const { port, server } = await serve(context, {
     limits: { maxConnections: 20, maxConnectionsPerClient: 10 },
@@ -84,6 +88,52 @@ test('the connections of a client pause together, also new ones, and another cli
   assert.equal(messages[1]!.connection.client.name, 'user innocent');
   client.resume();
   await received(5);
+});
+
+test('a connection that logs in while its client is paused is not read', async (context) => {
+  const { port, server, messages, received } = await serve(context, { user: byName });
+  const one = await RawClient.login(port, 5, as('hostile', 'h0'));
+  one.publish(1);
+  await received(1);
+  messages[0]!.connection.client.pause();
+  const two = await RawClient.login(port, 5, as('hostile', 'h1'));
+  const before = server.stats.receivedBytes;
+  const payload = Buffer.alloc(60_000);
+  for (let id = 1; id <= 200; id += 1)
+    two.send({
+      cmd: 'publish',
+      topic: 'sensors/a/t',
+      payload,
+      qos: 1,
+      messageId: id,
+      dup: false,
+      retain: false,
+    });
+  const innocent = await RawClient.login(port, 5, as('innocent', 'i'));
+  for (let id = 1; id <= 20; id += 1) {
+    innocent.publish(id);
+    await received(1 + id);
+  }
+  // What was on its way: 12 MB were sent.
+  assert.ok(server.stats.receivedBytes - before < 500_000, `${server.stats.receivedBytes - before} bytes`);
+});
+
+test('a client whose packets take long does not keep others waiting for all of them', async (context) => {
+  const { port, messages, received } = await serve(context, {
+    limits: { receiveMaximum: 1000 },
+    user: byName,
+    // As the decoding of a message, with a lot of it.
+    onMessage: () => busy(1),
+  });
+  const hostile: RawClient[] = [];
+  for (let number = 0; number < 20; number++)
+    hostile.push(await RawClient.login(port, 5, as('hostile', `h${number}`), addressOf(number)));
+  const innocent = await RawClient.login(port, 5, as('innocent', 'i'));
+  for (const client of hostile) for (let id = 1; id <= 50; id += 1) client.publish(id);
+  innocent.publish(1);
+  await received(1001);
+  const place = messages.findIndex(({ connection }) => connection.client.name === 'user innocent');
+  assert.ok(place < 200, `${place} of 1000 messages came first`);
 });
 
 test('control packets have a bound for all connections of a client together, in bytes too', async (context) => {
