@@ -82,7 +82,7 @@ test('bench:saturate measures records with k6, and the knee is the highest rate 
 
 const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])[] = [
   ['a search upside down', ['--from', '200', '--to', '100'], /^--from 200 is above --to 100: /],
-  ['a workload that inserts', ['--workload', 'd'], /would insert existing records: d inserts$/m],
+  ['a workload that inserts', ['--workload', 'd'], /--workload d inserts, .*: use a, b, c or f$/m],
   ['an objective of nothing', ['--p99', '0s'], /^--p99 must be .*; got "0s": /],
 ];
 
