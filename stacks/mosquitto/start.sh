@@ -81,7 +81,7 @@ LISTENER
 
 # What a power failure loses: of the messages that the broker has acknowledged and ingest has not, those of the last
 # FLUSH_SECONDS with the plugin, and those of the last minute without it. A shorter interval would write the whole file
-# more often, and wear out an SD card when the queue is long. ADR 9 has the measurements.
+# more often, and wear out an SD card when the queue is long. ADR 11 has the measurements.
 persistence() {
   if [ -e "$PERSIST" ]; then
     printf '%s\n' 'persistence false' "global_plugin $PERSIST" 'plugin_opt_sync full' \
