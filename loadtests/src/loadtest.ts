@@ -27,6 +27,7 @@ import { report } from './results/report.ts';
 import { runAnalysis } from './results/run-analysis.ts';
 import { type Phase, RunMarks } from './results/run-marks.ts';
 import { type Summary, summarize } from './results/summary.ts';
+import { say } from './say.ts';
 import { Closers } from './targets/closers.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { asUsageError } from './usage-errors.ts';
@@ -106,7 +107,6 @@ async function runProfile(
   signal: AbortSignal,
 ): Promise<number> {
   const closers = new Closers();
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
   try {
     const { prometheus } = config;
     const testid =

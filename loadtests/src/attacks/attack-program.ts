@@ -8,8 +8,9 @@ import { INGEST_ATTACKS } from './ingest-attacks.ts';
 // Runs one attack in its own process, so that its work does not delay the sensors whose waits are measured. The target
 // comes over the channel of the parent; the process ends after the given time, or with its parent.
 
-// Attackers are on other machines. Here they take the time of processors that nothing else needs.
 const AUTOGROUP = '/proc/self/autogroup';
+
+// Attackers are on other machines. Here they take the time of processors that nothing else needs.
 setPriority(constants.priority.PRIORITY_LOW);
 // Where the kernel schedules sessions as groups, a priority counts within its group only (sched(7)).
 if (existsSync(AUTOGROUP)) writeFileSync(AUTOGROUP, `${constants.priority.PRIORITY_LOW}`);

@@ -16,6 +16,7 @@ import { maskUrl } from '@tidegauge/text';
 import { STORE_SETTINGS } from '../profiles/settings.ts';
 import { machine, provenance } from '../results/machine.ts';
 import { REPEAT_SETTINGS, type RepeatOptions, runRepeatedly } from '../results/repeat.ts';
+import { say } from '../say.ts';
 import { Closers } from '../targets/closers.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import { asUsageError } from '../usage-errors.ts';
@@ -96,7 +97,6 @@ async function runOnce<S extends Schema, T>(
 ): Promise<number> {
   const closers = new Closers();
   try {
-    const say = (line: string): void => void process.stderr.write(`${line}\n`);
     const running = whileItRuns(bench.name, say, () => bench.run(config, checked, { closers, signal }));
     const { failure, ...figures } = await unlessAborted(running, signal, END_MS);
     if (json !== null) writeFigures(json, config, figures);

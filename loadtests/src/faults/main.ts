@@ -11,6 +11,7 @@ import {
 import { BENCH_SETTINGS, defineBench } from '../benches/define-bench.ts';
 import { mistake } from '../profiles/settings.ts';
 import { drawFigures } from '../results/run-analysis.ts';
+import { say } from '../say.ts';
 import { STORES } from '../targets/store-places.ts';
 import { FAULT_NAMES } from './faults.ts';
 import {
@@ -101,7 +102,6 @@ export const program = defineBench({
       systemCalls: changesSystemCalls(profile),
       environment: { ACK: ack, ...(ack === 'received' ? { SPOOL_MAX_BYTES: '0' } : {}) },
     };
-    const say = (line: string): void => void process.stderr.write(`${line}\n`);
     const options = { profile, scene, rate, messages, hold, seed, isQuick: quick, say };
     const run = await runProfile(options, context);
     const figures = figuresOf(run);

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram, temporaryDirectory } from '@tidegauge/process';
 import { PYTHON, ROOT, setUpAnalysis } from '../../../scripts/setup.js';
+import { say } from '../say.ts';
 import { whileItRuns } from '../while-it-runs.ts';
 
 /** A report of a large study draws hundreds of figures. */
@@ -24,7 +25,6 @@ export async function runAnalysis(module: string, args: readonly string[]): Prom
     accept: [0, 1, 2],
   } as const;
   const work = () => runProgram(PYTHON, ['-m', `tidegauge_analysis.${module}`, ...args], options);
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const { code } = await whileItRuns(`the program ${module}`, say, work);
   return code ?? 1;
 }

@@ -16,6 +16,7 @@ import {
   url,
 } from '@tidegauge/service/program';
 import { runAnalysis } from '../results/run-analysis.ts';
+import { say } from '../say.ts';
 import { differences, environmentOf } from './archive/environment.ts';
 import { verifyManifest } from './archive/manifest.ts';
 import { readEntries, readPlan } from './archive/results.ts';
@@ -77,8 +78,6 @@ const { quick, on, part, results, force, prometheus } = defineConfig({
     help: 'A Prometheus that receives phases and results while the study runs. It needs --web.enable-remote-write-receiver.',
   },
 });
-
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Runs a plan where the options of `run` and `compare-stores` say. Resolves to the exit code. */
 async function perform(
