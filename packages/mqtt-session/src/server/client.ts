@@ -15,15 +15,17 @@ export interface ClientHandle {
   resume(): void;
 }
 
-/**
- * How long the packets of a client are read in one turn of the event loop, milliseconds. Pausing its connections and
- * continuing takes a millisecond for 100 of them.
- */
+/** How long the packets of a client are read in one turn of the event loop, milliseconds. */
 const READ_MS = 25;
 /** Bytes of a client that are read in one turn. Each chunk takes memory until the next collection of garbage. */
 const READ_BYTES = 2 ** 20;
 /** Turns of the event loop in which others come first after that. */
 const REST_TURNS = 8;
+/**
+ * Bytes that may arrive from a client that rests. Until then each connection is paused when it sends, because pausing
+ * all and continuing takes a millisecond for 100 of them, and most send nothing meanwhile.
+ */
+const REST_BYTES = 2 ** 20;
 
 /**
  * Packets other than PUBLISH in about a second. Each costs as much time as a message, and no client needs many of them.
@@ -42,6 +44,9 @@ export class Client<C extends ClientMember> implements ClientHandle {
   #paused = false;
   /** Whether others come first now, because its packets took long. */
   #isResting = false;
+  /** Connections that have something to read after the rest. */
+  readonly #waiting = new Set<C>();
+  #restBytes = 0;
   /** The end of its time in this turn of the event loop, of `performance.now()`. Null: nothing was read. */
   #readUntil: number | null = null;
   /** Bytes that arrived in this turn. */
@@ -53,8 +58,9 @@ export class Client<C extends ClientMember> implements ClientHandle {
     this.name = name;
   }
 
-  get isPaused(): boolean {
-    return this.#paused || this.#isResting;
+  /** Whether nothing is read from the connection now. */
+  holds(connection: C): boolean {
+    return this.#paused || this.#restBytes > REST_BYTES || this.#waiting.has(connection);
   }
 
   /** Whether it has no state, so that it can be removed. */
@@ -77,10 +83,11 @@ export class Client<C extends ClientMember> implements ClientHandle {
   }
 
   /**
-   * Call it for the bytes that arrived, and before each packet. When the client has used up its share of this turn of the
-   * event loop, nothing is read from it until others had their turns.
+   * Call it for the bytes that arrived on the connection, and before each packet. When the client has used up its share
+   * of this turn of the event loop, nothing is read from it until others had their turns.
    */
-  take(bytes: number): void {
+  take(connection: C, bytes: number): void {
+    if (this.defer(connection, bytes)) return;
     const now = performance.now();
     if (this.#readUntil === null) {
       this.#readUntil = now + READ_MS;
@@ -90,14 +97,31 @@ export class Client<C extends ClientMember> implements ClientHandle {
       });
     }
     this.#readBytes += bytes;
-    if (this.#isResting || (now <= this.#readUntil && this.#readBytes <= READ_BYTES)) return;
+    if (now <= this.#readUntil && this.#readBytes <= READ_BYTES) return;
     this.#isResting = true;
-    this.refreshHold();
-    afterTurns(REST_TURNS, () => {
-      this.#isResting = false;
-      this.#readUntil = null;
-      this.refreshHold();
-    });
+    this.defer(connection, 0);
+    afterTurns(REST_TURNS, () => this.#endRest());
+  }
+
+  /** Holds the connection until the end of the rest. Returns false when the client does not rest. */
+  defer(connection: C, bytes: number): boolean {
+    if (!this.#isResting) return false;
+    const wereAllRead = this.#restBytes <= REST_BYTES;
+    this.#restBytes += bytes;
+    this.#waiting.add(connection);
+    if (wereAllRead && this.#restBytes > REST_BYTES) this.refreshHold();
+    else connection.refreshHold();
+    return true;
+  }
+
+  #endRest(): void {
+    const wereAllRead = this.#restBytes <= REST_BYTES;
+    const held = [...this.connections].filter((each) => !wereAllRead || this.#waiting.has(each));
+    this.#isResting = false;
+    this.#readUntil = null;
+    this.#restBytes = 0;
+    this.#waiting.clear();
+    for (const connection of held) connection.refreshHold();
   }
 
   /** Counts a packet that is not a message. Returns false when the client sends more of them than it may. */

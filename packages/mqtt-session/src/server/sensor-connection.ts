@@ -231,7 +231,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
     this.receivedAt = performance.now();
     this.#isSuspect = false;
     this.#host.stats.receivedBytes += chunk.length;
-    this.client.take(chunk.length);
+    this.client.take(this, chunk.length);
     if (this.#state !== 'ended') this.#read(() => this.#reader.push(chunk));
     // A client may send more before its login is decided.
     if (this.#state === 'checking' && this.#reader.hasRest) this.#stream.pause();
@@ -253,7 +253,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
   readonly #onFrame = (buffer: Buffer, start: number, body: number, end: number): void => {
     if (this.#state === 'ended') return;
     const type = buffer[start]! >> 4;
-    this.client.take(0);
+    this.client.take(this, 0);
     if (this.#state !== 'open') {
       if (this.#state === 'first' && type === Type.CONNECT)
         this.#onConnect(buffer.subarray(start, end), body - start);
@@ -517,7 +517,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
       this.#state === 'checking' ||
       (this.#state === 'open' &&
         (this.#host.isPaused ||
-          this.client.isPaused ||
+          this.client.holds(this) ||
           this.#acks.size >= this.#acks.limit ||
           this.#bytes >= this.#host.limits.maxInFlightBytes));
     if (this.#state === 'ended') return;
@@ -535,7 +535,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
   }
 
   readonly #continue = (): void => {
-    if (this.#held || this.#state === 'ended') return;
+    if (this.#held || this.#state === 'ended' || this.client.defer(this, 0)) return;
     // Others come first after the next hold.
     if (this.client.connections.delete(this)) this.client.connections.add(this);
     this.receivedAt = performance.now();
