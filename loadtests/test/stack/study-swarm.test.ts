@@ -104,9 +104,10 @@ test('the drivers raw and app run in a swarm, and leave no stack', { skip, timeo
   assert.equal(code, 0, stderr);
   const paths = globSync(join(folder, 'runs/runs/*.json'));
   const documents = paths.map((path) => JSON.parse(readFileSync(path, 'utf8')) as RunDocument);
-  assert.deepEqual(documents.map(({ driver }) => driver).toSorted(), ['app', 'app', 'raw', 'raw']);
-  for (const { valid, done, checks, nodes, storedBytes } of documents) {
-    assert.equal(valid, true);
+  // A run that other work of the machine made invalid is repeated.
+  const valid = documents.filter((document) => document.valid);
+  assert.deepEqual(valid.map(({ driver }) => driver).toSorted(), ['app', 'app', 'raw', 'raw']);
+  for (const { done, checks, nodes, storedBytes } of valid) {
     assert.equal(done, 300);
     const damaged = checks.find(({ rule }) => rule === 'damaged')!;
     assert.equal(damaged.measured, 0);
