@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryDirectory } from '@tidegauge/process';
 import { DecodeError } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
 import { openStore, type SeriesUnit, type Store, StoreError } from '@tidegauge/storage';
@@ -15,6 +15,7 @@ import { testPipeline } from '../test-pipeline.ts';
 
 const logger = createLogger('test', 'silent');
 const START = 1_795_000_000;
+const temporary = temporaryDirectory('units');
 
 interface Faults {
   /** The error of `setUnits`. */
@@ -90,14 +91,13 @@ async function setUp(context: TestContext, directory: string) {
   };
 }
 
-async function folder(context: TestContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-units-'));
-  context.after(() => rm(directory, { recursive: true }));
-  return directory;
+/** A directory that outlives the pipeline of its test, which can still remove a segment of its spool at the end. */
+function folder(): Promise<string> {
+  return mkdtemp(join(temporary.path, 'test-'));
 }
 
 test('the unit of a series is written once, again when it changes, and a change is counted', async (context) => {
-  const ingest = await setUp(context, await folder(context));
+  const ingest = await setUp(context, await folder());
   for (let second = 0; second < 20; second++) {
     ingest.mqtt(second, 'a', 'Cel');
     ingest.mqtt(second, 'b', 'V');
@@ -114,7 +114,7 @@ test('the unit of a series is written once, again when it changes, and a change 
 });
 
 test('a process that starts again does not write units that the store has', async (context) => {
-  const directory = await folder(context);
+  const directory = await folder();
   const first = await setUp(context, directory);
   first.mqtt(1, 'a', 'Cel');
   await first.drained();
@@ -127,7 +127,7 @@ test('a process that starts again does not write units that the store has', asyn
 });
 
 test('a message is not acknowledged before its units are stored', async (context) => {
-  const ingest = await setUp(context, await folder(context));
+  const ingest = await setUp(context, await folder());
   ingest.faults.units = new StoreError('UNAVAILABLE', 'away');
   // HTTP does not use the spool, so the request waits.
   const body = Buffer.from(JSON.stringify([{ n: 'gw/all/d/a', u: 'Cel', v: 1 }]));
@@ -146,7 +146,7 @@ test('a message is not acknowledged before its units are stored', async (context
 });
 
 test('a message in the spool brings its units to the store, also after a restart', async (context) => {
-  const directory = await folder(context);
+  const directory = await folder();
   const first = await setUp(context, directory);
   first.faults.unavailable = true;
   first.mqtt(1, 'a', 'Cel');
@@ -160,7 +160,7 @@ test('a message in the spool brings its units to the store, also after a restart
 });
 
 test('units that the store refuses hold up no reading', async (context) => {
-  const ingest = await setUp(context, await folder(context));
+  const ingest = await setUp(context, await folder());
   ingest.faults.units = new StoreError('REJECTED', 'no units here');
   for (let second = 0; second < 3; second++) ingest.mqtt(second, 'a', 'Cel');
   await ingest.drained();
@@ -170,7 +170,7 @@ test('units that the store refuses hold up no reading', async (context) => {
 });
 
 test('a reading that is rejected leaves no unit, and its replay does not replace a newer one', async (context) => {
-  const ingest = await setUp(context, await folder(context));
+  const ingest = await setUp(context, await folder());
   ingest.faults.rejected = 'a';
   ingest.mqtt(1, 'a', 'K');
   await ingest.drained();
