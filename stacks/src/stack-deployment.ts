@@ -33,6 +33,28 @@ export interface StackOptions {
 
 export type { ImageName };
 
+/** Parts of what the API of a Docker engine answers. */
+interface Service {
+  readonly ServiceStatus?: { readonly RunningTasks: number; readonly DesiredTasks: number };
+}
+
+interface Task {
+  /** Undefined until the swarm has chosen a board. */
+  readonly NodeID?: string;
+  readonly Status: { readonly State: string };
+}
+
+interface SwarmNode {
+  readonly ID: string;
+  readonly Description: { readonly Hostname: string };
+}
+
+interface Container {
+  readonly Id: string;
+  /** As `docker ps` prints it: `Up 5 seconds (healthy)`. */
+  readonly Status: string;
+}
+
 /** The stack with one store, on boards of a swarm, deployed as in docs/deploy.md. */
 export class StackDeployment {
   readonly manager: Board;
@@ -93,8 +115,10 @@ export class StackDeployment {
 
   async settled(): Promise<void> {
     await this.#until('all tasks of all services', async () => {
-      const services = await this.manager.docker(['service', 'ls', '--format', '{{.Replicas}}']);
-      return services.split('\n').every((replicas) => /^(\d+)\/\1( |$)/.test(replicas));
+      const services = (await this.manager.get('/services?status=true')) as readonly Service[];
+      const isComplete = ({ ServiceStatus: status }: Service): boolean =>
+        status !== undefined && status.RunningTasks === status.DesiredTasks;
+      return services.length > 0 && services.every(isComplete);
     });
   }
 
@@ -117,22 +141,22 @@ export class StackDeployment {
 
   /** Boards that run a service's tasks now. */
   async placesOf(service: string): Promise<Board[]> {
-    const filter = ['--filter', 'desired-state=running', '--format', '{{.Node}} {{.CurrentState}}'];
-    const tasks = await this.manager.docker(['service', 'ps', ...filter, `${STACK}_${service}`]);
-    const names = tasks.split('\n').flatMap((line) => /^(\S+) Running/.exec(line)?.[1] ?? []);
-    return names.map((name) => this.boards.find((board) => board.name === name)!);
+    const filters = filtersOf({ service: [`${STACK}_${service}`], 'desired-state': ['running'] });
+    const [tasks, nodes] = (await Promise.all([
+      this.manager.get(`/tasks?${filters}`),
+      this.manager.get('/nodes'),
+    ])) as [readonly Task[], readonly SwarmNode[]];
+    const names = new Map(nodes.map(({ ID, Description }) => [ID, Description.Hostname]));
+    const running = tasks.filter(({ Status }) => Status.State === 'running');
+    return running.map(({ NodeID }) => this.boards.find(({ name }) => name === names.get(NodeID!))!);
   }
 
   /** Waits for the healthy container of a service on a board. Resolves to its id. */
   healthy(service: string, board: Board): Promise<string> {
-    const filter = ['--filter', `name=${STACK}_${service}.`, '--filter', 'status=running'];
-    const format = ['--no-trunc', '--format', '{{.ID}} {{.Status}}'];
+    const filters = filtersOf({ name: [`${STACK}_${service}.`], status: ['running'] });
     return this.#until(`a healthy container of ${service} on ${board.name}`, async () => {
-      const listed = await board.docker(['ps', ...filter, ...format]);
-      const ready = listed
-        .split('\n')
-        .find((line) => line !== '' && !/\((unhealthy|health: starting)\)/.test(line));
-      return ready?.split(' ')[0];
+      const containers = (await board.get(`/containers/json?${filters}`)) as readonly Container[];
+      return containers.find(({ Status }) => !/\((unhealthy|health: starting)\)/.test(Status))?.Id;
     });
   }
 
@@ -171,4 +195,9 @@ async function addRoles(manager: Board, board: Board, roles: readonly string[]):
   const said = await board.run(['stacks/bin/board', ...roles], { env: DATA });
   const update = /^(?:On a manager|Done): docker (.*)$/m.exec(said)![1]!;
   await manager.docker(update.split(' '));
+}
+
+/** The parameter for the lists of an engine. */
+function filtersOf(filters: Readonly<Record<string, readonly string[]>>): string {
+  return `filters=${encodeURIComponent(JSON.stringify(filters))}`;
 }

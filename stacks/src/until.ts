@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const WAIT_MS = 240_000;
-// Each look starts a docker client, which takes 0.1 s of processor time.
+// Many looks start a docker client, which takes 0.1 s of processor time.
 const POLL_MS = 500;
 
 /**

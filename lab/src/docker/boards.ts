@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { atExit, type ProgramOptions, runProgram, type ServerProcess } from '@tidegauge/process';
 import { endCgroup, memoryCgroup } from './cgroup.ts';
 import { startEngine } from './engine.ts';
+import { getFromEngine } from './engine-api.ts';
 import { installDocker } from './install.ts';
 import { makeNetwork, removeNetwork, unplug } from './network.ts';
 
@@ -30,6 +31,11 @@ export interface Board {
    * its error message.
    */
   docker(args: readonly string[], options?: ProgramOptions): Promise<string>;
+  /**
+   * The answer of the engine's API to a GET request for a path, such as `/nodes`. To look repeatedly, use this instead of
+   * `docker`: it starts no process. Rejects with the answer when the engine refuses.
+   */
+  get(path: string): Promise<unknown>;
   /**
    * Runs a program inside the board, with the board's host name, network, processes and docker, in the directory of
    * this process. Otherwise as `docker`.
@@ -70,7 +76,8 @@ export async function startBoards(count: number, { memory }: BoardsOptions = {})
     const address = network.address(number);
     const config = join(folder, name, 'client');
     mkdirSync(config, { recursive: true });
-    const host = `unix://${join(folder, name, 'docker.sock')}`;
+    const socket = join(folder, name, 'docker.sock');
+    const host = `unix://${socket}`;
     const env = { DOCKER_HOST: host, DOCKER_CONFIG: config };
     let engine: ServerProcess | null = null;
     return {
@@ -86,6 +93,7 @@ export async function startBoards(count: number, { memory }: BoardsOptions = {})
           what: `docker ${args.join(' ')} on ${name}`,
           env: { ...env, ...more },
         }),
+      get: (path) => getFromEngine(socket, path),
       run: async (command, commandOptions) =>
         runCommand([...enter(name, engine), ...command], {
           ...commandOptions,

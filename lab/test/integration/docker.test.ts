@@ -68,6 +68,12 @@ test('boards form a swarm, and its tasks reach each other by name', { skip }, as
   const [first] = boards as [Board];
   const names = await first.docker(['node', 'ls', '--format', '{{.Hostname}} {{.Status}}']);
   assert.deepEqual(names.split('\n').toSorted(), ['board-1 Ready', 'board-2 Ready', 'board-3 Ready']);
+  const nodes = (await first.get('/nodes')) as readonly { readonly Status: { readonly State: string } }[];
+  assert.deepEqual(
+    nodes.map(({ Status }) => Status.State),
+    ['ready', 'ready', 'ready'],
+  );
+  await assert.rejects(first.get('/containers/none/json'), /^Error: \/containers\/none\/json: 404 .*none/);
   await first.docker(['network', 'create', '--driver', 'overlay', '--attachable', 'all']);
   const service = [
     'service',
