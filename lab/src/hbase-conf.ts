@@ -179,7 +179,7 @@ const EXPORTS = [
 
 export interface JvmOptions {
   readonly heapMegabytes: number;
-  /** Whether it compiles with less effort (`compilerOptions`). Default false. */
+  /** Whether it starts with less effort (`compilerOptions`). Default false. */
   readonly isBrief?: boolean;
 }
 

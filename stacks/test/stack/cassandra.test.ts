@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Board } from '@tidegauge/lab/docker/boards';
+import { compilerOptions } from '@tidegauge/lab/jvm';
 import { until } from '../../src/until.ts';
 import { boardsOrSkip } from '../boards-or-skip.ts';
 import { Deployment } from '../deployment.ts';
@@ -12,11 +13,13 @@ import { Sensor } from '../sensor.ts';
 const ROWS = 20;
 const MESSAGES = 10_000;
 const OTHERS = ['mosquitto', 'ingest', 'api', 'broker-metrics'];
-// Two boards need a shorter random delay before they join than fifteen. They compile less, because they run for a short
-// time.
+// Two boards need a shorter random delay before they join than fifteen. Their start takes less effort, because they run
+// for a short time.
 const QUICK = {
-  CASSANDRA_JVM_OPTIONS:
-    '-Dcassandra.ring_delay_ms=5000 -Dcassandra.skip_wait_for_gossip_to_settle=0 -XX:TieredStopAtLevel=1',
+  CASSANDRA_JVM_OPTIONS: [
+    '-Dcassandra.ring_delay_ms=5000 -Dcassandra.skip_wait_for_gossip_to_settle=0',
+    ...compilerOptions(true),
+  ].join(' '),
   CASSANDRA_JOIN_SPREAD: '0',
 };
 /** First only the database runs. The others have a board without it. */
