@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { connect } from 'node:tls';
 import type { Board } from '@tidegauge/lab/docker/boards';
+import { AUTHORITY } from '../../src/stack-deployment.ts';
 import { until } from '../../src/until.ts';
 import { boardsOrSkip } from '../boards-or-skip.ts';
 import { Deployment } from '../deployment.ts';
 import { assertRoundTrip } from '../round-trip.ts';
 import { Sensor } from '../sensor.ts';
 
+const RENEW_MS = 300_000;
 const MESSAGES = 10_000;
 
 const { boards, swarm, stop, skip } = await boardsOrSkip(1, { memory: 2 ** 30 });
@@ -21,6 +24,23 @@ after(async () => {
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 const containers = async (...more: string[]): Promise<string[]> =>
   lines(await board.docker(['ps', '--quiet', '--filter', 'name=tidegauge_', ...more]));
+
+/** The serial number of a port's certificate. It must be from the authority and for the address of the board. */
+async function serialAt(port: number): Promise<string> {
+  const ca = await deployment.authority();
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: board.address, port, ca, timeout: 5000 });
+    socket.once('secureConnect', () => {
+      resolve(socket.getPeerCertificate().serialNumber);
+      socket.destroy();
+    });
+    socket.once('error', reject);
+    socket.once('timeout', () => socket.destroy(new Error('no TLS within 5 s')));
+  });
+}
+
+/** Of the broker and of the API. */
+const serials = async (): Promise<string[]> => [await serialAt(8883), await serialAt(8080)];
 
 test('a board of 1 GB runs the whole stack', { skip }, async () => {
   await swarm();
@@ -47,6 +67,20 @@ test('no container runs as root, or can write to the files of its image', { skip
     assert.match(dropped!, /ALL/, name);
     await assert.rejects(board.docker(['exec', container, 'touch', '/usr/file']), /Read-only file system/);
   }
+});
+
+test('outside its container the API uses HTTPS only, with a certificate for the board', {
+  skip,
+}, async () => {
+  await serials();
+  await assert.rejects(fetch(`http://${board.address}:8080/healthz`));
+  await assert.rejects(fetch(`http://${board.address}:8081/healthz`));
+  // From the container of another service, over their common network.
+  const ingest = await board.docker(['ps', '--quiet', '--filter', 'name=tidegauge_ingest']);
+  const ask = (url: string): Promise<string> =>
+    board.docker(['exec', ingest, 'node', '-e', `fetch('${url}').then((a) => console.log(a.status))`]);
+  await assert.rejects(ask('http://tasks.api:8081/healthz'), /ECONNREFUSED/);
+  await assert.rejects(ask('http://tasks.api:8080/healthz'), /fetch failed|socket|ECONNRESET/);
 });
 
 test('three replicas of ingest share the work, and each has its own queue', { skip }, async () => {
@@ -88,6 +122,28 @@ test('a rolling update under load loses nothing', { skip }, async () => {
   assert.ok(sensor!.acknowledged.size > before);
   await until('all in the store', async () => (await sensor!.missing(deployment)).length === 0);
   assert.equal(sensor!.acknowledged.size, sensor!.sent);
+});
+
+test('running services get renewed certificates, also after an interrupted renewal', {
+  skip,
+}, async () => {
+  const before = await serials();
+  // The state that an interrupted renewal leaves.
+  for (const kind of ['cert', 'key']) {
+    await board.docker(['secret', 'create', `tidegauge_api_${kind}_next`, '-'], { input: 'not yet used' });
+  }
+  const renewal = board.run(['stacks/bin/secrets', '--renew'], { env: AUTHORITY, timeoutMs: RENEW_MS });
+  assert.equal(await renewal, 'renewed the certificate of mosquitto\nrenewed the certificate of api');
+  const renewed = await serials();
+  for (const [index, serial] of renewed.entries()) assert.notEqual(serial, before[index]);
+  // Ingest may not get these: mosquitto before 2.0.12 (Debian 12 has 2.0.11) loses shared subscriptions at a restart.
+  await sensor!.publish(10);
+  assert.doesNotMatch(await board.docker(['secret', 'ls', '--format', '{{.Name}}']), /_next/);
+  // The stack files name the same secrets as before. They also name the image that the update has replaced.
+  const api = await deployment.healthy('api', board);
+  await deployment.deploy();
+  await until('another API', async () => (await deployment.healthy('api', board)) !== api);
+  assert.deepEqual(await until('its port', serials), renewed);
 });
 
 test('a removed stack leaves its data and secrets, and no containers', { skip }, async () => {
