@@ -106,21 +106,22 @@ const SERVICES: Readonly<Record<string, Service>> = {
 async function start(name: string): Promise<void> {
   const { image, env = {}, more = [], health } = SERVICES[name]!;
   const bounds = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--init'];
-  const check = ['--health-interval', '1s', ...(health === undefined ? [] : ['--health-cmd', health])];
+  const check = ['--health-interval', '2s', ...(health === undefined ? [] : ['--health-cmd', health])];
   const settings = Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]);
   const place = ['--name', name, '--network', 'stack', '--tmpfs', '/tmp'];
   await board.docker(['run', '--detach', ...place, ...bounds, ...check, ...settings, ...more, image]);
   for (const deadline = Date.now() + WAIT_MS; ; await delay(200)) {
-    const state = await board.docker([
-      'inspect',
-      '--format',
-      '{{.State.Status}} {{.State.Health.Status}}',
-      name,
-    ]);
-    if (state === 'running healthy') return;
-    if (state.startsWith('running') && Date.now() < deadline) continue;
-    assert.fail(`${name} is ${state}: ${await board.docker(['logs', '--tail', '20', name])}`);
+    const { State: state } = (await board.get(`/containers/${name}/json`)) as Inspected;
+    if (state.Status === 'running' && state.Health.Status === 'healthy') return;
+    if (state.Status === 'running' && Date.now() < deadline) continue;
+    const log = await board.docker(['logs', '--tail', '20', name]);
+    assert.fail(`${name} is ${state.Status}, ${state.Health.Status}: ${log}`);
   }
+}
+
+/** A part of what the engine answers. */
+interface Inspected {
+  readonly State: { readonly Status: string; readonly Health: { readonly Status: string } };
 }
 
 /** Files of an image that find(1) prints for these arguments, as root. */
