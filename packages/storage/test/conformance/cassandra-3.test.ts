@@ -1,3 +1,4 @@
 import { proveCassandra } from './cassandra-cluster.ts';
+import { describeNodes } from './cassandra-nodes.ts';
 
-proveCassandra('cassandra-3', 3, '?rf=3&write=QUORUM&read=QUORUM');
+await proveCassandra('cassandra-3', 3, '?rf=3&write=QUORUM&read=QUORUM', describeNodes);

@@ -1,8 +1,17 @@
-import { startCassandra } from '@tidegauge/lab/cassandra';
+import { type Cassandra, startCassandra } from '@tidegauge/lab/cassandra';
 import { proveServer } from './prove.ts';
 
-/** Registers the suite on a separate cluster, with a keyspace per place. `restart` kills the last node. */
-export function proveCassandra(name: string, nodes: number, query: string): Promise<void> {
+/**
+ * Registers the suite on a separate cluster, with a keyspace per place. `restart` kills the last node.
+ *
+ * @param more registers tests that run on the same cluster after the suite
+ */
+export function proveCassandra(
+  name: string,
+  nodes: number,
+  query: string,
+  more?: (cluster: Cassandra) => void,
+): Promise<void> {
   let last = 0;
   return proveServer(
     name,
@@ -18,5 +27,6 @@ export function proveCassandra(name: string, nodes: number, query: string): Prom
       },
       restart: () => cluster.nodes.at(-1)!.restart(),
     }),
+    more,
   );
 }

@@ -20,11 +20,14 @@ export function prove(target: StoreTarget): void {
 /**
  * Registers the suite for a store that is a server, if STORES selects it. Starts the server first, and stops it after
  * the suite. If the server is not available, the suite is skipped (see `startOrSkip`).
+ *
+ * @param more registers tests that run on the same server after the suite
  */
 export async function proveServer<S extends { stop(): Promise<void> }>(
   name: string,
   start: () => Promise<S>,
   targetOn: (server: S) => Omit<StoreTarget, 'name' | 'outsider'>,
+  more: (server: S) => void = () => {},
 ): Promise<void> {
   if (!isSelected(name)) return;
   const started = await startOrSkip(name, start);
@@ -37,6 +40,7 @@ export async function proveServer<S extends { stop(): Promise<void> }>(
   // CI proves every subject on one node. A cluster of three needs twice as long for each.
   const ofClustersOnly = name.endsWith('-3') && process.env.CI === 'true';
   describeStore({ name, outsider, ...targetOn(server) }, { ofClustersOnly });
+  more(server);
 }
 
 const outsider = ({ url }: StorePlace) => openOutsider(url);
