@@ -6,6 +6,7 @@ import type { HbaseProcess } from '@tidegauge/lab/hbase-process';
 import { listRows } from '@tidegauge/lab/hbase-rows';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { HBaseClient, type RegionLocation } from '../../src/index.ts';
+import { describeData } from '../support/data-suite.ts';
 import { Load, type LoadReport } from '../support/load.ts';
 
 const SPLITS = ['2', '5', '8', 'b', 'e'];
@@ -21,6 +22,8 @@ if ('skip' in started) {
 } else {
   const { server: cluster } = started;
   after(() => cluster.stop());
+
+  describeData('3 region servers', () => cluster, { isCluster: true });
 
   describe('under load of 16 writers and a scanner', () => {
     let client: HBaseClient;

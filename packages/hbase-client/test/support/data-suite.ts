@@ -23,21 +23,34 @@ const SINGLE = 2000;
 const SPLITS = ['1', '2', '3', '4', '5'];
 const FAMILY = 'f';
 
-/** Registers tests of every data call with every number of rows, on a table of one region and one of six. */
-export function describeData(name: string, cluster: () => Served): void {
+/**
+ * Registers tests of every data call with every number of rows, on a table of one region and one of six.
+ *
+ * @param isCluster only on the table of six regions, which then are on several servers. One region is on one server, as on
+ *   a standalone HBase. The tables are dropped at the end.
+ */
+export function describeData(name: string, cluster: () => Served, { isCluster = false } = {}): void {
   describe(`data calls on ${name}`, () => {
+    const tables: string[] = [];
     let client: HBaseClient;
     before(() => {
       client = new HBaseClient({ zookeeper: `127.0.0.1:${cluster().port}` });
     });
-    after(() => client.close());
+    after(async () => {
+      for (const table of isCluster ? tables : []) {
+        await client.admin.disableTable(table);
+        await client.admin.dropTable(table);
+      }
+      client.close();
+    });
 
-    for (const splitKeys of [[], SPLITS]) {
+    for (const splitKeys of isCluster ? [SPLITS] : [[], SPLITS]) {
       const regions = splitKeys.length + 1;
       for (const count of COUNTS) {
         test(`${count} rows in ${regions} region${regions === 1 ? '' : 's'}`, async () => {
           const table = client.table(`rows_${count}_${regions}`);
           await client.admin.createTable(table.name, { families: { [FAMILY]: {} }, splitKeys });
+          tables.push(table.name);
           assert.equal((await client.admin.regions(table.name)).length, regions);
           await everyCall(table, count);
         });

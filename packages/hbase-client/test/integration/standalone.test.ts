@@ -10,6 +10,9 @@ import { Cluster } from '../../src/cluster.ts';
 import { Deadline } from '../../src/deadline.ts';
 import { HBaseClient, type HBaseClientOptions, HBaseError } from '../../src/index.ts';
 import { readOptions } from '../../src/options.ts';
+import { describeAdmin } from '../support/admin-suite.ts';
+import { describeData } from '../support/data-suite.ts';
+import { describeRows } from '../support/rows-suite.ts';
 
 const CONNECT_MS = 1500;
 
@@ -89,13 +92,18 @@ describe('open fails within the connect timeout and names the host', () => {
   });
 });
 
-const started = await startOrSkip('hbase', startHbase);
+// Its tables have about a hundred regions, each with a buffer of 2 MB when it has data.
+const started = await startOrSkip('hbase', () => startHbase({ heapMegabytes: 512 }));
 if ('skip' in started) {
   describe('a real HBase', { skip: started.skip });
 } else {
   const { server } = started;
   after(() => server.stop());
   const zookeeper = `127.0.0.1:${server.port}`;
+
+  describeAdmin('HBase 2.6.1', () => server.port);
+  describeData('a standalone HBase', () => server);
+  describeRows('a standalone HBase', () => server);
 
   describe('a real HBase', () => {
     test('is found through its masters too', async () => {
