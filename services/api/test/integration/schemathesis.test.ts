@@ -34,13 +34,19 @@ const STORES: Readonly<Record<string, () => Promise<Started>>> = {
   },
 };
 
-for (const [name, start] of Object.entries(STORES)) {
+/**
+ * With the fixed seed all stores get the same requests. Continuous integration sends them to PostgreSQL, which takes fewer
+ * values than SQLite. The unit tests and injection.test.ts, with all its requests, use SQLite.
+ */
+const CHOSEN = process.env.CI === 'true' && EXAMPLES === '' ? ['postgres'] : Object.keys(STORES);
+
+for (const name of CHOSEN) {
   test(`Schemathesis finds nothing wrong with the API on ${name}`, async (t) => {
     const program = await startOrSkip('schemathesis', () =>
       installPythonPackages('schemathesis', join(FOLDER, 'requirements.txt')),
     );
     if ('skip' in program) return t.skip(program.skip);
-    const started = await startOrSkip(name, start);
+    const started = await startOrSkip(name, STORES[name]!);
     if ('skip' in started) return t.skip(started.skip);
     t.after(() => started.server.stop());
     const api = await startApi(t, { storeUrl: started.server.url, config: { bodyLimit: 2 ** 20 } });
