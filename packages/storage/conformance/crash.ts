@@ -35,6 +35,7 @@ export function crash(target: StoreTarget): void {
     test('loses and repeats nothing when the server is killed during 20,000 readings', {
       timeout: 300_000,
     }, async () => {
+      await target.prepareRestart?.();
       const device = freshDevice('restarted');
       let restarting: Promise<void> | null = null;
       for (let number = 0; number < SERVER_BATCHES; number += 1) {

@@ -182,6 +182,7 @@ export function recordLoads(target: StoreTarget): void {
     if (restart === undefined) return;
 
     test('loses nothing that it acknowledged when the server is killed', { timeout: 300_000 }, async () => {
+      await target.prepareRestart?.();
       const prefix = freshPrefix();
       let restarting: Promise<void> | null = null;
       const loaded: YcsbRecord[] = [];

@@ -15,6 +15,8 @@ export interface StoreTarget {
    * is ready. Embedded engines leave it out.
    */
   readonly restart?: (place: StorePlace) => Promise<void>;
+  /** Called before the writes during which `restart` is called. */
+  readonly prepareRestart?: () => Promise<void>;
 }
 
 export interface StorePlace {
