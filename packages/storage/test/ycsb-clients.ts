@@ -1,24 +1,18 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { HBaseClient } from '@tidegauge/hbase-client';
-import { startCassandra } from '@tidegauge/lab/cassandra';
-import { startHbase } from '@tidegauge/lab/hbase';
-import { startMariadb } from '@tidegauge/lab/mariadb';
-import { startMongodb } from '@tidegauge/lab/mongodb';
-import { startPostgres } from '@tidegauge/lab/postgres';
 import cassandra from 'cassandra-driver';
 import mariadb from 'mariadb';
 import { Binary, MongoClient } from 'mongodb';
 import pg from 'pg';
+import { parseUrl } from '../src/index.ts';
+
+/** A change of a table in HBase, which has the regions of the whole suite. */
+const DDL_MS = 60_000;
 
 export type Fields = Readonly<Record<string, string>>;
 
 /** A client that uses the table `usertable` with the statements of YCSB's binding. */
 export interface YcsbClient {
-  /** The STORE URL of the same database. */
-  readonly url: string;
   /** Creates the table as the documentation of the binding describes. */
   create(fieldCount: number): Promise<void>;
   insert(key: string, fields: Fields): Promise<void>;
@@ -28,8 +22,8 @@ export interface YcsbClient {
   close(): Promise<void>;
 }
 
-/** The clients by store. Each entry starts the server and resolves to a client of an empty database. */
-export const YCSB_CLIENTS: Readonly<Record<string, () => Promise<YcsbClient>>> = {
+/** The clients by store. Each entry connects to the empty database of a STORE URL. */
+export const YCSB_CLIENTS: Readonly<Record<string, (text: string) => Promise<YcsbClient>>> = {
   sqlite: sqliteClient,
   postgres: postgresClient,
   mariadb: mariadbClient,
@@ -56,12 +50,9 @@ const jdbcRow = (row: Readonly<Record<string, unknown>> | undefined): Fields | n
           .filter(([name]) => name !== 'ycsb_key'),
       );
 
-async function sqliteClient(): Promise<YcsbClient> {
-  const folder = await mkdtemp(join(tmpdir(), 'tidegauge-layout-'));
-  const file = join(folder, 'ycsb.db');
-  const database = new DatabaseSync(file);
+async function sqliteClient(text: string): Promise<YcsbClient> {
+  const database = new DatabaseSync(parseUrl(text).path);
   return {
-    url: `sqlite:${file}`,
     create: async (fieldCount) => database.exec(jdbcTable(fieldCount)),
     async insert(key, fields) {
       database.prepare(jdbcInsert(fields, () => '?')).run(key, ...Object.values(fields));
@@ -69,20 +60,14 @@ async function sqliteClient(): Promise<YcsbClient> {
     read: async (key) =>
       jdbcRow(database.prepare('SELECT * FROM usertable WHERE YCSB_KEY = ?').get(key) as Fields | undefined),
     drop: async () => database.exec('DROP TABLE usertable'),
-    async close() {
-      database.close();
-      await rm(folder, { recursive: true });
-    },
+    close: async () => database.close(),
   };
 }
 
-async function postgresClient(): Promise<YcsbClient> {
-  const server = await startPostgres();
-  const url = server.url(await server.createDatabase());
-  const client = new pg.Client({ connectionString: url });
+async function postgresClient(text: string): Promise<YcsbClient> {
+  const client = new pg.Client({ connectionString: text });
   await client.connect();
   return {
-    url,
     create: async (fieldCount) => void (await client.query(jdbcTable(fieldCount))),
     async insert(key, fields) {
       await client.query(
@@ -93,19 +78,13 @@ async function postgresClient(): Promise<YcsbClient> {
     read: async (key) =>
       jdbcRow((await client.query('SELECT * FROM usertable WHERE YCSB_KEY = $1', [key])).rows[0]),
     drop: async () => void (await client.query('DROP TABLE usertable')),
-    async close() {
-      await client.end();
-      await server.stop();
-    },
+    close: () => client.end(),
   };
 }
 
-async function mariadbClient(): Promise<YcsbClient> {
-  const server = await startMariadb();
-  await server.query('create database ycsb');
-  const connection = await mariadb.createConnection(server.url('ycsb'));
+async function mariadbClient(text: string): Promise<YcsbClient> {
+  const connection = await mariadb.createConnection(text);
   return {
-    url: server.url('ycsb'),
     create: async (fieldCount) => void (await connection.query(jdbcTable(fieldCount))),
     async insert(key, fields) {
       await connection.execute(
@@ -118,26 +97,22 @@ async function mariadbClient(): Promise<YcsbClient> {
       return jdbcRow((rows as Fields[])[0]);
     },
     drop: async () => void (await connection.query('DROP TABLE usertable')),
-    async close() {
-      await connection.end();
-      await server.stop();
-    },
+    close: () => connection.end(),
   };
 }
 
-async function cassandraClient(): Promise<YcsbClient> {
-  const server = await startCassandra();
+async function cassandraClient(text: string): Promise<YcsbClient> {
+  const { hosts, user, password, path } = parseUrl(text);
   const client = new cassandra.Client({
-    contactPoints: [`127.0.0.1:${server.port}`],
+    contactPoints: hosts.map(({ host, port }) => `${host}:${port}`),
     localDataCenter: 'datacenter1',
-    credentials: { username: server.user, password: server.password },
+    credentials: { username: user!, password: password! },
   });
   await client.execute(
-    `create keyspace ycsb with replication = {'class': 'SimpleStrategy', 'replication_factor': 1}`,
+    `create keyspace ${path} with replication = {'class': 'SimpleStrategy', 'replication_factor': 1}`,
   );
-  await client.execute('use ycsb');
+  await client.execute(`use ${path}`);
   return {
-    url: server.url('ycsb'),
     async create(fieldCount) {
       const columns = Array.from({ length: fieldCount }, (_, index) => `, field${index} varchar`);
       await client.execute(`create table usertable (y_id varchar primary key${columns.join('')})`);
@@ -155,20 +130,14 @@ async function cassandraClient(): Promise<YcsbClient> {
       return Object.fromEntries(columns.map((name) => [name, row[name] as string]));
     },
     drop: async () => void (await client.execute('drop table usertable')),
-    async close() {
-      await client.shutdown();
-      await server.stop();
-    },
+    close: () => client.shutdown(),
   };
 }
 
-async function mongodbClient(): Promise<YcsbClient> {
-  const server = await startMongodb();
-  const name = `ycsb_${process.pid}`;
-  const client = new MongoClient(server.url(name));
-  const collection = client.db(name).collection<Record<string, unknown> & { _id: string }>('usertable');
+async function mongodbClient(text: string): Promise<YcsbClient> {
+  const client = new MongoClient(text);
+  const collection = client.db().collection<Record<string, unknown> & { _id: string }>('usertable');
   return {
-    url: server.url(name),
     // The first insert makes it.
     create: async () => {},
     async insert(key, fields) {
@@ -186,23 +155,19 @@ async function mongodbClient(): Promise<YcsbClient> {
         ]),
       );
     },
-    drop: async () => void (await client.db(name).dropCollection('usertable')),
-    async close() {
-      await client.db(name).dropDatabase();
-      await client.close();
-      await server.stop();
-    },
+    drop: async () => void (await client.db().dropCollection('usertable')),
+    close: async () => client.close(),
   };
 }
 
-async function hbaseClient(): Promise<YcsbClient> {
-  const server = await startHbase();
-  const client = new HBaseClient({ zookeeper: `127.0.0.1:${server.port}` });
-  await client.admin.createNamespace('ycsb');
-  const table = client.table('ycsb:usertable');
+async function hbaseClient(text: string): Promise<YcsbClient> {
+  const { hosts, path: namespace } = parseUrl(text);
+  const name = `${namespace}:usertable`;
+  const client = new HBaseClient({ zookeeper: hosts.map(({ host, port }) => `${host}:${port}`) });
+  await client.admin.createNamespace(namespace);
+  const table = client.table(name);
   return {
-    url: server.url('ycsb'),
-    create: () => client.admin.createTable('ycsb:usertable', { families: { family: {} } }),
+    create: () => client.admin.createTable(name, { families: { family: {} }, timeoutMs: DDL_MS }),
     async insert(key, fields) {
       const cells = Object.entries(fields).map(([qualifier, value]) => ({
         family: 'family',
@@ -219,12 +184,9 @@ async function hbaseClient(): Promise<YcsbClient> {
       );
     },
     async drop() {
-      await client.admin.disableTable('ycsb:usertable');
-      await client.admin.dropTable('ycsb:usertable');
+      await client.admin.disableTable(name, { timeoutMs: DDL_MS });
+      await client.admin.dropTable(name, { timeoutMs: DDL_MS });
     },
-    async close() {
-      await client.close();
-      await server.stop();
-    },
+    close: async () => client.close(),
   };
 }

@@ -5,6 +5,7 @@ import { after, describe } from 'node:test';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { describeStore, type StorePlace, type StoreTarget } from '../../conformance/index.ts';
 import { openOutsider } from '../outsiders.ts';
+import { describeLayout } from './ycsb-layout.ts';
 
 /** Whether STORES (such as `sqlite,json`) selects the store. Without STORES, all stores are selected. */
 export function isSelected(name: string): boolean {
@@ -12,14 +13,16 @@ export function isSelected(name: string): boolean {
   return selected === undefined || selected.includes(name);
 }
 
-/** Registers the conformance suite for a target, if STORES selects it. */
+/** Registers the conformance suite for a target, and the tests of YCSB's layout in it, if STORES selects it. */
 export function prove(target: StoreTarget): void {
-  if (isSelected(target.name)) describeStore(target);
+  if (!isSelected(target.name)) return;
+  describeStore(target);
+  describeLayout(target);
 }
 
 /**
- * Registers the suite for a store that is a server, if STORES selects it. Starts the server first, and stops it after
- * the suite. If the server is not available, the suite is skipped (see `startOrSkip`).
+ * As `prove`, for a store that is a server. Starts the server first, and stops it after the tests. If the server is not
+ * available, the tests are skipped (see `startOrSkip`).
  *
  * @param more registers tests that run on the same server after the suite
  */
@@ -39,7 +42,9 @@ export async function proveServer<S extends { stop(): Promise<void> }>(
   after(() => server.stop());
   // CI proves every subject on one node. A cluster of three needs twice as long for each.
   const ofClustersOnly = name.endsWith('-3') && process.env.CI === 'true';
-  describeStore({ name, outsider, ...targetOn(server) }, { ofClustersOnly });
+  const target = { name, outsider, ...targetOn(server) };
+  describeStore(target, { ofClustersOnly });
+  describeLayout(target);
   more(server);
 }
 

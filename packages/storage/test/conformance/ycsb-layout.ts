@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
 import {
   fieldNames,
   initialRecords,
@@ -10,6 +9,7 @@ import {
   type Values,
 } from '@tidegauge/workload';
 import { rejection } from '../../conformance/data.ts';
+import type { StoreTarget } from '../../conformance/index.ts';
 import { openStore, type Store } from '../../src/index.ts';
 import { YCSB_CLIENTS, type YcsbClient } from '../ycsb-clients.ts';
 
@@ -22,19 +22,18 @@ const WORKLOAD = parseWorkload('dataintegrity=true', {
 const record = initialRecords(WORKLOAD, 1);
 const numbers = [...Array(RECORDS).keys()];
 
-// One server at a time, because a small machine does not have the memory for all.
-for (const [name, start] of Object.entries(YCSB_CLIENTS)) {
-  test(`YCSB's layout in ${name}`, async (t) => {
-    const started = await startOrSkip(name, start);
-    if ('skip' in started) {
-      t.skip(started.skip);
-      return;
-    }
-    const ycsb = started.server;
+/** Registers tests of the layout of YCSB, if YCSB has a binding for the store. */
+export function describeLayout(target: StoreTarget): void {
+  const connect = YCSB_CLIENTS[target.name];
+  if (connect === undefined) return;
+  test(`YCSB's layout in ${target.name}`, async (t) => {
+    const { url, cleanup } = await target.create();
+    t.after(cleanup);
+    const ycsb = await connect(url);
     t.after(() => ycsb.close());
     await ycsb.create(WORKLOAD.fieldCount);
     for (const { key, values } of numbers.map(record)) await ycsb.insert(key, values);
-    const store = await openStore(ycsb.url);
+    const store = await openStore(url);
     try {
       await prove(t, ycsb, store);
     } finally {
