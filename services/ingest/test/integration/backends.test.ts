@@ -1,15 +1,42 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { STORE_SERVERS } from '@tidegauge/lab/stores';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { STORE_SERVERS, type StoreServer } from '@tidegauge/lab/stores';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { runProgram, temporaryDirectory } from '@tidegauge/process';
+import { openStore } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { publish } from '@tidegauge/test-support/publisher';
+import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { setUp, storedReadings } from './helpers.ts';
+
+// What runs on every store, on one start of each server: the pipeline, a backup and its restore, and a copy. The copies are
+// a chain: from SQLite through JSON files and all servers back to SQLite.
 
 const COUNT = 5000;
 const DEVICES = 100;
 const STORED_MS = 60_000;
+const BACKED_UP = 1000;
+const COPIED = 2000;
 const names = Array.from({ length: DEVICES }, (_, device) => `bench/probe-${device}`);
+
+const programOf = (path: string): string => fileURLToPath(new URL(`../../../../${path}`, import.meta.url));
+const COPY = programOf('apps/copy/src/main.ts');
+const BACKUP = programOf('services/backup/src/main.ts');
+const RESTORE = programOf('services/backup/src/restore-main.ts');
+
+const folder = temporaryDirectory('backends');
+const [first, back] = [`sqlite:${folder.path}/first.db`, `sqlite:${folder.path}/back.db`];
+/** The end of the chain of copies. */
+let chainEnd = `json:${folder.path}/files`;
+/** The server of the test, and the one at the end of the chain. */
+const running: StoreServer[] = [];
+after(async () => {
+  for (const server of running) await server.stop();
+  folder.remove();
+});
 
 async function assertStoredOnce(store: string): Promise<void> {
   const readings = await storedReadings(store, names);
@@ -21,12 +48,30 @@ async function assertStoredOnce(store: string): Promise<void> {
   }
 }
 
+/** The result of a run of a program that must succeed. */
+async function resultOf(main: string, ...args: readonly string[]) {
+  const options = { accept: 'any', timeoutMs: 600_000 } as const;
+  const { code, stdout, stderr } = await runProgram(process.execPath, [main, ...args, '--json'], options);
+  assert.equal(code, 0, `${stdout}${stderr}`);
+  return JSON.parse(stdout);
+}
+
+const copied = (from: string, to: string) => resultOf(COPY, '--from', from, '--to', to);
+
+test('the chain of copies begins with SQLite and JSON files', async () => {
+  await fillStore(openStore(first), COPIED);
+  await copied(first, chainEnd);
+});
+
 for (const [name, { start }] of Object.entries(STORE_SERVERS)) {
-  test(`the pipeline runs unchanged on ${name}`, async (context) => {
+  test(`everything runs unchanged on ${name}`, async (context) => {
     const started = await startOrSkip(name, () => start(1));
     if ('skip' in started) return context.skip(started.skip);
     const { server } = started;
-    context.after(() => server.stop());
+    running.push(server);
+    /** A new database. In HBase it has few regions, because the server has five and a small heap. */
+    const placeOf = async (place: string): Promise<string> =>
+      `${await server.create(place)}${name === 'hbase' ? '?presplit=3' : ''}`;
 
     await context.test('ingest stores what is published, and the API reads it', async (step) => {
       const bench = await setUp(step);
@@ -55,7 +100,7 @@ for (const [name, { start }] of Object.entries(STORE_SERVERS)) {
 
     await context.test('two replicas that start at once on an empty store share the work', async (step) => {
       const bench = await setUp(step);
-      const store = await server.create('replicas');
+      const store = await placeOf('replicas');
       const replicas = await Promise.all(
         ['ingest-1', 'ingest-2'].map((id) =>
           bench.start({ STORE: store, CLIENT_ID: id, SHARE_GROUP: 'ingest' }),
@@ -75,5 +120,46 @@ for (const [name, { start }] of Object.entries(STORE_SERVERS)) {
       }
       await assertStoredOnce(store);
     });
+
+    await context.test('a backup is restored to an empty store, with equal digests', async () => {
+      const [saved, restored] = [await placeOf('first'), await placeOf('second')];
+      await fillStore(openStore(saved), BACKED_UP);
+      const source = await openStore(saved);
+      await source.identify(`data-of-${name}`);
+      await source.close();
+      const place = join(folder.path, `backup-of-${name}`);
+      await mkdir(place);
+      const made = await resultOf(BACKUP, '--store', saved, '--to', place);
+      assert.deepEqual(
+        [made.method, made.readings.count, made.units.count > 0],
+        ['portable', BACKED_UP, true],
+      );
+      const found = await resultOf(RESTORE, '--from', place, '--store', restored);
+      assert.deepEqual([found.verified, found.problem], [true, null]);
+      const target = await openStore(restored);
+      assert.equal(await target.identity(), `data-of-${name}`);
+      await target.close();
+    });
+
+    await context.test('a copy of the store before has every reading, unit and device', async (step) => {
+      const to = await placeOf('chain');
+      const { readings, units, devices, readingsPerSecond } = await copied(chainEnd, to);
+      step.diagnostic(`${readingsPerSecond} readings/s`);
+      assert.deepEqual(
+        [readings.written, readings.equal, readings.details, readings.refused, units.missing > 0],
+        [COPIED, 0, 0, 0, true],
+        JSON.stringify({ readings, units, devices }),
+      );
+      const again = await copied(chainEnd, to);
+      assert.equal(again.readings.written, 0, 'a second copy writes nothing');
+      chainEnd = to;
+      for (const before of running.splice(0, running.length - 1)) await before.stop();
+    });
   });
 }
+
+test('the chain of copies ends with what it began with', async () => {
+  await copied(chainEnd, back);
+  const found = await resultOf(COPY, 'verify', '--from', first, '--to', back);
+  assert.deepEqual([found.equal, found.source.readings], [true, COPIED]);
+});
