@@ -20,7 +20,7 @@ import { recordLoads } from './record-loads.ts';
 import { recordTables } from './record-tables.ts';
 import { records } from './records.ts';
 import { rollups } from './rollups.ts';
-import type { StoreTarget } from './target.ts';
+import { type StoreTarget, withOnePlace } from './target.ts';
 
 export type { Outsider } from './outsider.ts';
 export type { StorePlace, StoreTarget } from './target.ts';
@@ -61,13 +61,31 @@ const OF_CLUSTERS = [
   crash,
 ];
 
+/** Subjects that use names of their own only, so that they can share a database. The others count what is in theirs. */
+const SHARING: ReadonlySet<(target: StoreTarget) => void> = new Set([
+  leases,
+  identity,
+  readingsWrite,
+  readingsRange,
+  readingsLatest,
+  readingsAggregate,
+  devices,
+  records,
+  recordLoads,
+  concurrency,
+  crash,
+]);
+
 /**
  * Registers the suite that every store must pass, with node's test runner. It reads differences from the
  * capabilities of the store, not from its name, and tests each capability in both directions. With
- * `ofClustersOnly`, only the subjects that several nodes can change.
+ * `ofClustersOnly`, only the subjects that several nodes can change. With `isShared`, subjects share a database where they
+ * can: a server takes seconds to make its tables.
  */
-export function describeStore(target: StoreTarget, { ofClustersOnly = false } = {}): void {
+export function describeStore(target: StoreTarget, { ofClustersOnly = false, isShared = false } = {}): void {
   describe(`store ${target.name}`, () => {
-    for (const subject of ofClustersOnly ? OF_CLUSTERS : SUBJECTS) subject(target);
+    const shared = isShared ? withOnePlace(target) : target;
+    for (const subject of ofClustersOnly ? OF_CLUSTERS : SUBJECTS)
+      subject(SHARING.has(subject) ? shared : target);
   });
 }

@@ -6,7 +6,7 @@ import type { Outsider } from './outsider.ts';
 export interface StoreTarget {
   /** The name of the engine in STORES. */
   readonly name: string;
-  /** Creates an empty file, database or keyspace. Called once per subject. */
+  /** Creates an empty file, database or keyspace. */
   create(): Promise<StorePlace>;
   /** Connects to the database as another program. */
   outsider(place: StorePlace): Promise<Outsider>;
@@ -24,7 +24,20 @@ export interface StorePlace {
   readonly cleanup: () => Promise<void>;
 }
 
-/** The database and the open store of one subject. Both exist from `before` to `after`. */
+/** The same target with one place for all its subjects. It is cleaned up after the enclosing `describe`. */
+export function withOnePlace(target: StoreTarget): StoreTarget {
+  let place: Promise<StorePlace> | null = null;
+  after(async () => (await place)?.cleanup());
+  return {
+    ...target,
+    async create() {
+      place ??= target.create();
+      return { url: (await place).url, cleanup: async () => {} };
+    },
+  };
+}
+
+/** The database and the open store of one subject. The store exists from `before` to `after`. */
 export interface Subject {
   readonly store: Store;
   readonly place: StorePlace;

@@ -2,7 +2,7 @@ import { type Cassandra, startCassandra } from '@tidegauge/lab/cassandra';
 import { proveServer } from './prove.ts';
 
 /**
- * The suite changes the schema some four hundred times. After each change Cassandra writes its tables of the schema to the
+ * The suite changes the schema hundreds of times. After each change Cassandra writes its tables of the schema to the
  * disk, because it reads them before its log when it starts. Here that is done only before a node is killed.
  */
 const LATER = '-Dcassandra.test.flush_local_schema_changes=false';

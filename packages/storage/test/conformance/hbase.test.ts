@@ -1,5 +1,5 @@
 import { startHbase } from '@tidegauge/lab/hbase';
 import { proveHbase } from './hbase-cluster.ts';
 
-// The suite has about 150 regions, each with a buffer of 2 MB when it has data.
+// The suite has about a hundred regions, each with a buffer of 2 MB when it has data.
 await proveHbase('hbase', () => startHbase({ heapMegabytes: 512 }));

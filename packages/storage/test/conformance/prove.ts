@@ -43,7 +43,7 @@ export async function proveServer<S extends { stop(): Promise<void> }>(
   // CI proves every subject on one node. A cluster of three needs twice as long for each.
   const ofClustersOnly = name.endsWith('-3') && process.env.CI === 'true';
   const target = { name, outsider, ...targetOn(server) };
-  describeStore(target, { ofClustersOnly });
+  describeStore(target, { ofClustersOnly, isShared: true });
   describeLayout(target);
   more(server);
 }
