@@ -172,7 +172,7 @@ async function buildFerretdb(directory: string): Promise<void> {
   const module = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@${FERRETDB}`;
   process.stderr.write(`Building ${module} (once, about a minute)...\n`);
   await mkdir(directory);
-  await go(['install', module], { env: { GOBIN: directory } });
+  await go(['install', '-ldflags=-s -w', module], { env: { GOBIN: directory } });
 }
 
 /** Builds a root of Debian sid with PostgreSQL and DocumentDB. Continues an earlier attempt that failed. */

@@ -22,7 +22,7 @@ export async function buildTelegraf(plugins: readonly string[]): Promise<string>
     const { Dir: source } = JSON.parse(await go(['mod', 'download', '-json', MODULE])) as { Dir: string };
     await mkdir(directory);
     const output = join(directory, 'telegraf');
-    await go(['build', '-tags', tags, '-o', output, './cmd/telegraf'], { cwd: source });
+    await go(['build', '-ldflags=-s -w', '-tags', tags, '-o', output, './cmd/telegraf'], { cwd: source });
   });
   return join(folder, 'telegraf');
 }

@@ -171,5 +171,5 @@ export async function roundTripMs(address: string, count: number): Promise<numbe
 async function build(directory: string): Promise<void> {
   process.stderr.write(`Building ${MODULE} (once, about a minute)...\n`);
   await mkdir(directory);
-  await go(['install', MODULE], { env: { GOBIN: directory } });
+  await go(['install', '-ldflags=-s -w', MODULE], { env: { GOBIN: directory } });
 }
