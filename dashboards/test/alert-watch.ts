@@ -8,8 +8,9 @@ import { expressionsOf, panelsOf, withEverythingChosen } from '../src/queries.ts
 /** Long enough for a busy machine: an alert needs several scrapes and evaluations. */
 export const WAIT_MS = 240_000;
 
-export async function until(what: string, done: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + WAIT_MS; !(await done()); await sleep(200)) {
+/** Looks every `pollMs` until `done` resolves to true. */
+export async function until(what: string, done: () => Promise<boolean>, pollMs = 200): Promise<void> {
+  for (const deadline = Date.now() + WAIT_MS; !(await done()); await sleep(pollMs)) {
     assert.ok(Date.now() < deadline, `not so within ${WAIT_MS} ms: ${what}`);
   }
 }
@@ -88,12 +89,23 @@ function shownAs({ fieldConfig }: Panel, value: number | undefined): Shown {
   return { text: word[0] ?? `${value}`, colour: step!.color };
 }
 
-/** The queries that return no data or an error: `row / panel: query`. */
-export async function emptyOf(prometheus: Prometheus, queries: readonly PanelQuery[]): Promise<string[]> {
-  const empty: string[] = [];
-  for (const { dashboard, row, panel, expression } of queries) {
-    const samples = await prometheus.query(expression);
-    if (samples.length === 0) empty.push(`${dashboard} / ${row} / ${panel}: ${expression}`);
+/** The queries that return no data. */
+export async function withoutData(
+  prometheus: Prometheus,
+  queries: readonly PanelQuery[],
+): Promise<PanelQuery[]> {
+  const empty: PanelQuery[] = [];
+  for (const query of queries) {
+    if ((await prometheus.query(query.expression)).length === 0) empty.push(query);
   }
   return empty;
+}
+
+/** The same as text: `dashboard / row / panel: query`. */
+export async function emptyOf(prometheus: Prometheus, queries: readonly PanelQuery[]): Promise<string[]> {
+  return (await withoutData(prometheus, queries)).map(textOf);
+}
+
+export function textOf({ dashboard, row, panel, expression }: PanelQuery): string {
+  return `${dashboard} / ${row} / ${panel}: ${expression}`;
 }

@@ -17,10 +17,12 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { parse } from 'yaml';
 import { CONFIG } from '../../src/config.ts';
 import { alertsFile } from '../../src/rule-files.ts';
-import { clears, emptyOf, fires, panelQueries, until } from '../alert-watch.ts';
+import { clears, fires, panelQueries, textOf, until, withoutData } from '../alert-watch.ts';
 
 const MONITORING = join(import.meta.dirname, '..', '..', '..', 'stacks', 'monitoring');
 const DISK_MEGABYTES = 16;
+/** An exporter is slow on a busy machine. After this time it counts as down. */
+const SCRAPE_MS = 2000;
 
 /** Virtual machines have neither. A disk that does not fill has no time until it is full. */
 const PHYSICAL = new Set(['Temperature', 'CPU clock relative to its maximum', 'Low voltage']);
@@ -35,23 +37,24 @@ async function watch(
 ): Promise<Prometheus> {
   const prometheus = await startPrometheus({
     targets: Object.fromEntries(Object.entries(targets).map(([job, target]) => [job, [target]])),
-    // An exporter is slow on a busy machine. After this time it counts as down.
-    scrapeMs: 2000,
+    scrapeMs: SCRAPE_MS,
     ruleFiles,
   });
   context.after(() => prometheus.stop());
   return prometheus;
 }
 
-/** Waits until every query of the panels returns data. The error lists those that return none. */
+/** Waits until every query of the panels has returned data. The error lists those that have returned none. */
 async function allReturnData(prometheus: Prometheus, chosen: ReturnType<typeof panelQueries>): Promise<void> {
   assert.ok(chosen.length > 0);
-  let empty: string[] = [];
+  let empty = chosen;
   const returnData = async () => {
-    empty = await emptyOf(prometheus, chosen);
+    empty = await withoutData(prometheus, empty);
     return empty.length === 0;
   };
-  await until('every panel has data', returnData).catch(() => assert.deepEqual(empty, []));
+  await until('every panel has data', returnData, SCRAPE_MS / 2).catch(() =>
+    assert.deepEqual(empty.map(textOf), []),
+  );
 }
 
 const inRow = (row: RegExp) =>

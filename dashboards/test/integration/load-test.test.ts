@@ -11,7 +11,7 @@ import { buildK6 } from '@tidegauge/lab/k6';
 import { startPrometheus } from '@tidegauge/lab/prometheus';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
-import { emptyOf, panelQueries } from '../alert-watch.ts';
+import { panelQueries, withoutData } from '../alert-watch.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../loadtests/src/loadtest.ts', import.meta.url));
 const RUNS = ['before', 'after'];
@@ -68,8 +68,7 @@ test('a load test is visible while it runs, and two runs can be compared', { ski
   // A query that has returned data once is not repeated: the gauges of a run disappear when it ends.
   let unseen = [...asked];
   while (unseen.length > 0 && !ended) {
-    const empty = new Set(await emptyOf(prometheus, unseen));
-    unseen = unseen.filter((query) => [...empty].some((text) => text.endsWith(`: ${query.expression}`)));
+    unseen = await withoutData(prometheus, unseen);
     await sleep(200);
   }
   assert.deepEqual(
