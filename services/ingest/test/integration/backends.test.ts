@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { STORE_SERVERS, type StoreServer } from '@tidegauge/lab/stores';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
@@ -109,7 +110,7 @@ for (const [name, { start }] of Object.entries(STORE_SERVERS)) {
       await publish({ port: bench.broker.port, count: COUNT, devices: DEVICES });
       const deadline = Date.now() + STORED_MS;
       let stored = 0;
-      while (stored < COUNT) {
+      for (; stored < COUNT; await delay(100)) {
         assert.ok(Date.now() < deadline, `${stored} of ${COUNT} are stored`);
         const ledgers = await Promise.all(replicas.map((replica) => replica.ledger()));
         stored = ledgers.reduce((sum, { readings }) => sum + readings.stored, 0);
