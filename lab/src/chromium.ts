@@ -1,24 +1,33 @@
-import { temporaryDirectory } from '@tidegauge/process';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { findProgram } from './debian.ts';
 import { buildPreload } from './preload.ts';
 
-/** A browser with a separate profile. */
+/** A window of a browser. */
 export interface Chromium {
-  /** A persistent context, which opens pages. */
+  /** It opens pages. Its storage, cookies and cache are separate from those of other windows, and empty at first. */
   readonly context: BrowserContext;
+  /** Closes it; the browser of `launchChromium` too. */
+  close(): Promise<void>;
+}
+
+/** A browser for several windows: its start takes longer than most pages. */
+export interface Browser {
+  open(options?: WindowOptions): Promise<Chromium>;
   /** Ends the browser and removes its profile. */
   close(): Promise<void>;
 }
 
-/** How the browser shows a page. */
-export interface ChromiumOptions {
+/** How a window shows a page. */
+export interface WindowOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   readonly colorScheme?: 'light' | 'dark';
   /** Language and region. They determine the format of numbers and times. */
   readonly locale?: string;
   /** Accepts every certificate, for servers of tests whose authority the system does not have. */
   readonly ignoreCertificates?: boolean;
+}
+
+export interface BrowserOptions {
   /** Hides changes of the machine's network from the browser. See `steadyNetwork`. */
   readonly steadyNetwork?: boolean;
 }
@@ -34,38 +43,45 @@ export async function steadyNetwork(): Promise<Readonly<Record<string, string>>>
 }
 
 /** Starts headless Chromium without background connections: it connects only to the pages that are opened. */
-export async function launchChromium(options: ChromiumOptions = {}): Promise<Chromium> {
+export async function startBrowser(options: BrowserOptions = {}): Promise<Browser> {
   const executablePath = await findProgram('chromium', 'chromium');
   const variables = options.steadyNetwork ? await steadyNetwork() : {};
-  const profile = temporaryDirectory('chromium');
+  const browser = await chromium.launch({
+    executablePath,
+    env: { ...process.env, ...variables },
+    args: [
+      '--headless=new',
+      // Chromium does not start its sandbox as root. Tests in a container run as root.
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  });
+  return {
+    async open({ viewport, colorScheme, locale, ignoreCertificates } = {}) {
+      const context = await browser.newContext({
+        viewport: viewport ?? { width: 1280, height: 800 },
+        colorScheme: colorScheme ?? 'light',
+        locale: locale ?? 'en-GB',
+        ignoreHTTPSErrors: ignoreCertificates ?? false,
+      });
+      return { context, close: () => context.close() };
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** Starts a browser with one window. */
+export async function launchChromium(options: BrowserOptions & WindowOptions = {}): Promise<Chromium> {
+  const browser = await startBrowser(options);
   try {
-    const context = await chromium.launchPersistentContext(profile.path, {
-      executablePath,
-      env: { ...process.env, ...variables },
-      viewport: options.viewport ?? { width: 1280, height: 800 },
-      colorScheme: options.colorScheme ?? 'light',
-      locale: options.locale ?? 'en-GB',
-      ignoreHTTPSErrors: options.ignoreCertificates ?? false,
-      args: [
-        '--headless=new',
-        // Chromium does not start its sandbox as root. Tests in a container run as root.
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--no-first-run',
-      ],
-    });
-    return {
-      context,
-      async close() {
-        await context.close();
-        profile.remove();
-      },
-    };
+    const { context } = await browser.open(options);
+    return { context, close: () => browser.close() };
   } catch (error) {
-    profile.remove();
+    await browser.close();
     throw error;
   }
 }

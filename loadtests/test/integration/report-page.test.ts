@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { launchChromium } from '@tidegauge/lab/chromium';
+import { type Browser, startBrowser } from '@tidegauge/lab/chromium';
 import { runProgramSync, temporaryDirectory } from '@tidegauge/process';
 import { PYTHON, setUpAnalysis } from '../../../scripts/setup.js';
 import { printReport } from '../../src/study/report-pdf.ts';
@@ -52,6 +52,7 @@ const FIND_LEAST_CONTRAST = `(() => {
 describe('the report of an experiment in Chromium', () => {
   const directory = temporaryDirectory('report-page');
   const html = join(directory.path, 'report', 'report.html');
+  let browser: Browser | undefined;
 
   before(async () => {
     await setUpAnalysis();
@@ -59,15 +60,19 @@ describe('the report of an experiment in Chromium', () => {
       cwd: join(ANALYSIS, 'tests'),
       timeoutMs: TIMEOUT_MS,
     });
+    browser = await startBrowser();
   });
-  after(() => directory.remove());
+  after(async () => {
+    await browser?.close();
+    directory.remove();
+  });
 
   for (const width of [1280, 390]) {
     for (const colorScheme of ['light', 'dark'] as const) {
       test(`fits ${width} px, is readable and reports no error (${colorScheme})`, async () => {
-        const browser = await launchChromium({ viewport: { width, height: 900 }, colorScheme });
+        const { context, close } = await browser!.open({ viewport: { width, height: 900 }, colorScheme });
         try {
-          const page = await browser.context.newPage();
+          const page = await context.newPage();
           const problems: string[] = [];
           page.on('console', (message) => problems.push(message.text()));
           page.on('pageerror', (error) => problems.push(error.message));
@@ -81,16 +86,16 @@ describe('the report of an experiment in Chromium', () => {
           assert.ok(least.contrast >= LEAST_CONTRAST, JSON.stringify(least));
           assert.deepEqual(problems, []);
         } finally {
-          await browser.close();
+          await close();
         }
       });
     }
   }
 
   test('a number leads to its formula without a script', async () => {
-    const browser = await launchChromium();
+    const { context, close } = await browser!.open();
     try {
-      const page = await browser.context.newPage();
+      const page = await context.newPage();
       await page.goto(pathToFileURL(html).href);
       const number = page.locator('#comparisons a.n').first();
       const name = (await number.getAttribute('href'))!;
@@ -101,7 +106,7 @@ describe('the report of an experiment in Chromium', () => {
       assert.ok(shown !== null && shown.y >= 0 && shown.y < 800, JSON.stringify(shown));
       assert.match(await row.innerText(), /^n\d+\s/);
     } finally {
-      await browser.close();
+      await close();
     }
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { type ChromiumOptions, launchChromium } from '@tidegauge/lab/chromium';
+import { after, type TestContext } from 'node:test';
+import { type Browser, startBrowser, type WindowOptions } from '@tidegauge/lab/chromium';
 import { type AlertDocument, now, type Reading } from '@tidegauge/readings';
 import type { Page } from 'playwright-core';
 import { type Api, reading, startApi } from './harness.ts';
@@ -51,10 +51,14 @@ export async function startInstallation(t: TestContext): Promise<Api> {
   return api;
 }
 
+/** The browser of all visits of a test file. Each has its own window. */
+let browser: Promise<Browser> | null = null;
+after(async () => (await browser?.catch(() => null))?.close());
+
 /** Opens the page, runs `look`, and closes it. Fails when the page reports errors or sends requests elsewhere. */
 export async function visit(
   api: Api,
-  options: ChromiumOptions & {
+  options: WindowOptions & {
     readonly hash?: string;
     /** Console messages that the test causes itself. */
     readonly expect?: RegExp;
@@ -63,10 +67,11 @@ export async function visit(
   },
   look: (page: Page) => Promise<void>,
 ): Promise<void> {
-  const browser = await launchChromium({ ...options, steadyNetwork: true });
+  browser ??= startBrowser({ steadyNetwork: true });
+  const { context, close } = await (await browser).open(options);
   const complaints: string[] = [];
   try {
-    const page = await browser.context.newPage();
+    const page = await context.newPage();
     page.on('console', (message) => {
       // Expected in tests that go offline.
       if (message.text().includes('ERR_INTERNET_DISCONNECTED')) return;
@@ -81,7 +86,7 @@ export async function visit(
     await page.goto(`${api.url}/${options.hash ?? ''}`);
     await look(page);
   } finally {
-    await browser.close();
+    await close();
   }
   assert.deepEqual(complaints, []);
 }
