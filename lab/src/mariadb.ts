@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -8,6 +9,7 @@ import {
   type ServerProcess,
   temporaryDirectory,
 } from '@tidegauge/process';
+import { buildOnce } from './build-once.ts';
 import { findProgram } from './debian.ts';
 import { inGroup, type NodeGroup } from './node-group.ts';
 
@@ -65,7 +67,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
     await chown(directory.path, account.uid, account.gid);
     await chown(setup, account.uid, account.gid);
   }
-  await installData(data, account !== null);
+  await makeData(server, data, account !== null);
 
   const query = async (sql: string): Promise<string> => {
     const args = ['--no-defaults', '--protocol=tcp', '--host=127.0.0.1', `--port=${port}`, `--user=${USER}`];
@@ -130,6 +132,17 @@ async function serverAccount(): Promise<{ uid: number; gid: number } | null> {
     ['-u', '-g'].map(async (flag) => Number((await runProgram('id', [flag, 'mysql'])).stdout)),
   );
   return { uid: uid!, gid: gid! };
+}
+
+/** Makes the files of a new server. They are the same each time, and to install them takes ten times as long as a copy. */
+async function makeData(server: string, data: string, asRoot: boolean): Promise<void> {
+  const { stdout: version } = await runProgram(server, ['--version']);
+  const key = createHash('sha256').update(`${version} ${asRoot}`).digest('hex').slice(0, 12);
+  const template = await buildOnce(`mariadb/${key}`, async (directory) => {
+    await installData(data, asRoot);
+    await runProgram('cp', ['-a', data, directory]);
+  });
+  if (!existsSync(data)) await runProgram('cp', ['-a', template, data]);
 }
 
 async function installData(data: string, asRoot: boolean): Promise<void> {
