@@ -123,7 +123,7 @@ async function preparePostgres(root: string, group: NodeGroup | null) {
   /** Arguments of unshare for a program of the root. It runs as user postgres, with `directory` mounted as /mnt. */
   const inside = (...command: string[]): string[] =>
     inRoot(root, command, { user: 'postgres', bind: directory.path });
-  const initdb = [`${bin}/initdb`, '-D', '/mnt/data', '-U', USER, '--pwfile=/mnt/password', '-A'];
+  const initdb = [`${bin}/initdb`, '-D', '/mnt/data', '-N', '-U', USER, '--pwfile=/mnt/password', '-A'];
   await runProgram('unshare', inside(...initdb, 'scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8'), BUILD);
   await rm(join(directory.path, 'password'));
   const client = ['-h', '127.0.0.1', '-p', String(postgresPort), '-U', USER, '-d', 'postgres', '-c'];
