@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +12,11 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { freePort, runProgramSync, startProcess, waitUntil } from '@tidegauge/process';
 import { openStore, type YcsbRecord } from '@tidegauge/storage';
 import { isIntact, parseWorkload } from '@tidegauge/workload';
+import type { Ended } from '../../../scripts/test/walk-programs.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('../../src/loadtest.ts', import.meta.url));
+const WALK = join(ROOT, 'scripts/test/walk-programs.ts');
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-loadtest-test-'));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -180,9 +184,21 @@ test('a file of figures contains what was measured, and when, without secrets', 
   assert.ok(machine.cpu.length > 0 && machine.cores > 0);
 });
 
-for (const [what, args, line] of MISTAKES) {
+/** Runs command lines of the program in one process, because the start of a process takes longer than all of them. */
+async function walked(lines: readonly (readonly string[])[]): Promise<readonly Ended[]> {
+  // Not with the arguments of the test runner.
+  const child = fork(WALK, { cwd: ROOT, execArgv: [] });
+  child.send(lines.map((args) => ({ script: 'loadtest', args })));
+  const signal = AbortSignal.timeout(240_000);
+  const [ended] = (await once(child, 'message', { signal })) as [readonly Ended[]];
+  return ended;
+}
+
+const refusals = await walked(MISTAKES.map(([, args]) => args));
+
+for (const [index, [what, , line]] of MISTAKES.entries()) {
   test(`${what} gives one line on standard error and exit code 2, and nothing runs`, () => {
-    const { code, stdout, stderr } = loadtest(...args);
+    const { code, stdout, stderr } = refusals[index]!;
     assert.equal(code, 2, stderr);
     assert.equal(stdout, '');
     assert.match(stderr.trimEnd(), line);
