@@ -1,5 +1,12 @@
 import { placeholderOf } from './kinds.ts';
-import { type Command, type CommandGroup, configuredBy, isService, type Service } from './program.ts';
+import {
+  beforeArguments,
+  type Command,
+  type CommandGroup,
+  configuredBy,
+  isService,
+  type Service,
+} from './program.ts';
 import { argumentName, flagName, type Schema, type Setting, variableName } from './settings.ts';
 
 const WIDTH = 100;
@@ -32,10 +39,12 @@ export function printHelp(program: Service<Schema> | Command<Schema>): string {
     ]),
     ['General', general],
   ];
-  const usage = [program.name, ...positional.map(([key, setting]) => argumentUsage(key, setting))];
-  const [command, ...rest] = usage;
+  const usage = [
+    beforeArguments(program.name),
+    ...positional.map(([key, setting]) => argumentUsage(key, setting)),
+  ];
   return page([
-    `Usage: ${[`${command}${command!.includes(' -- ') ? '' : ' --'}`, ...rest, '[options]'].join(' ')}`,
+    `Usage: ${[...usage, '[options]'].join(' ')}`,
     wrap(program.summary, 0),
     program.details && wrap(program.details, 0),
     ...sectionsOf(sections),
@@ -52,11 +61,11 @@ export function printGroupHelp({ name, summary, details, examples, commands }: C
     return [[command, ...positional.map(([key, setting]) => argumentUsage(key, setting))].join(' '), text];
   });
   return page([
-    `Usage: ${name} -- COMMAND [options]`,
+    `Usage: ${beforeArguments(name)} COMMAND [options]`,
     wrap(summary, 0),
     details && wrap(details, 0),
     ...sectionsOf([['Commands', rows]]),
-    `${name} -- COMMAND --help prints the options of a command.`,
+    `${beforeArguments(name)} COMMAND --help prints the options of a command.`,
     examplesOf(examples),
     exitCodesOf(Object.values(commands).some(isMeasuring)),
   ]);

@@ -6,6 +6,7 @@ export * from './kinds.ts';
 export { loadConfig, readSettings } from './load-config.ts';
 export { type ConfiguredBy, printConfig } from './print-config.ts';
 export {
+  beforeArguments,
   type Command,
   type CommandGroup,
   configuredBy,

@@ -2,7 +2,7 @@ import type { Config, Schema } from './settings.ts';
 
 /** What the help prints about a program. */
 interface Description<S extends Schema> {
-  /** The command as the user types it: `npm run ingest`. */
+  /** The command as the user types it: `tidegauge ingest`, `npm run lab`. */
   readonly name: string;
   /** What the program does, in one or two sentences. */
   readonly summary: string;
@@ -43,7 +43,7 @@ export interface Command<S extends Schema> extends Description<S> {
   run(config: Config<S>, signal: AbortSignal): Promise<number> | number;
 }
 
-/** A program with subcommands: `npm run lab -- up postgres`. */
+/** A program with subcommands: `tidegauge keys create`. */
 export interface CommandGroup extends Omit<Description<Schema>, 'settings'> {
   readonly commands: Readonly<Record<string, Command<Schema>>>;
 }
@@ -72,4 +72,9 @@ export function isService(program: Program): program is Service<Schema> {
 /** Whether its settings come from the environment too, or from options only. */
 export function configuredBy(program: Service<Schema> | Command<Schema>): 'environment' | 'options' {
   return isService(program) ? 'environment' : (program.configuredBy ?? 'options');
+}
+
+/** The command of a program as it precedes its arguments: npm passes on only what follows `--`. */
+export function beforeArguments(name: string): string {
+  return name.startsWith('npm ') && !name.includes(' -- ') ? `${name} --` : name;
 }

@@ -6,6 +6,7 @@ import { printGroupHelp, printHelp } from './help.ts';
 import { secretsOf, settingsOf } from './load-config.ts';
 import { printConfig } from './print-config.ts';
 import {
+  beforeArguments,
   type Command,
   type CommandGroup,
   configuredBy,
@@ -27,11 +28,14 @@ const LEFT_MS = 500;
  * each mistake, SIGINT and SIGTERM. A second signal ends the process at once. With STOP_WITH_STDIN=true, the end of
  * standard input is a signal too, so that a program ends with its parent, however the parent ends.
  *
+ * @param argv its arguments. Default: those of this process.
  * @returns the exit code, one of `EXIT`; never rejects
  */
-export async function run<S extends Schema>(program: Program<S>): Promise<number> {
+export async function run<S extends Schema>(
+  program: Program<S>,
+  argv: readonly string[] = process.argv.slice(2),
+): Promise<number> {
   const known = program as unknown as Program;
-  const argv = process.argv.slice(2);
   try {
     return isGroup(known) ? await runGroup(known, argv) : await runProgram(known, argv);
   } catch (error) {
@@ -53,7 +57,8 @@ async function runGroup(group: CommandGroup, [name, ...rest]: readonly string[])
   }
   if (name.startsWith('-')) {
     const option = name.split('=')[0]!;
-    const expected = didYouMean(option, ['--help']) || `: expected ${group.name} -- COMMAND [options]`;
+    const expected =
+      didYouMean(option, ['--help']) || `: expected ${beforeArguments(group.name)} COMMAND [options]`;
     throw new ConfigError([`unknown option ${option}${expected}`]);
   }
   if (!names.includes(name)) {
@@ -62,7 +67,7 @@ async function runGroup(group: CommandGroup, [name, ...rest]: readonly string[])
     ]);
   }
   const command = group.commands[name]!;
-  return runProgram({ ...command, name: `${group.name} -- ${name}` }, rest);
+  return runProgram({ ...command, name: `${beforeArguments(group.name)} ${name}` }, rest);
 }
 
 async function runProgram(

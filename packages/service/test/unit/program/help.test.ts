@@ -96,3 +96,10 @@ test('the help of a group lists its commands with their arguments', () => {
   assert.match(page, /^Usage: npm run tool -- COMMAND \[options\]$/m);
   assert.match(page, /^ {2}sample FILE \[MORE\.\.\.\] {2}Does one thing\.$/m);
 });
+
+test('only npm needs -- before the arguments', () => {
+  assert.match(printHelp({ ...command, name: 'tidegauge sample' }), /^Usage: tidegauge sample FILE /);
+  const group = printGroupHelp({ name: 'tidegauge tool', summary: 'X.', commands: { sample: command } });
+  assert.match(group, /^Usage: tidegauge tool COMMAND \[options\]$/m);
+  assert.match(group, /^tidegauge tool COMMAND --help prints/m);
+});

@@ -112,7 +112,7 @@ test('--print-config prints the settings in force as options', () => {
 test('a group runs the command that its first argument names', () => {
   assert.equal(command(GROUP, 'sample', '--rounds', '3').stdout, '3');
   assert.match(command(GROUP, '--help').stdout, /^ {2}sample +Sample\.$/m);
-  assert.match(command(GROUP, 'sample', '--help').stdout, /^Usage: group -- sample \[options\]$/m);
+  assert.match(command(GROUP, 'sample', '--help').stdout, /^Usage: group sample \[options\]$/m);
   const { status, stderr } = command(GROUP, 'smaple');
   assert.deepEqual(
     [status, stderr],
@@ -121,6 +121,6 @@ test('a group runs the command that its first argument names', () => {
   assert.equal(command(GROUP).status, 2);
   assert.equal(
     command(GROUP, '--colour').stderr,
-    'unknown option --colour: expected group -- COMMAND [options]\n',
+    'unknown option --colour: expected group COMMAND [options]\n',
   );
 });
