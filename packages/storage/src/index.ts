@@ -1,6 +1,7 @@
 export * from './arguments.ts';
 export * from './context.ts';
 export * from './contract.ts';
+export { STORE_DRIVERS } from './drivers.ts';
 export * from './errors.ts';
 export { isMatch } from './groups.ts';
 export { compareText } from './merge.ts';

@@ -1,6 +1,7 @@
 import { didYouMean, redactor, secretsIn } from '@tidegauge/text';
 import { type BackendLogger, type BackendModule, silentLogger } from './context.ts';
 import type { Store } from './contract.ts';
+import { loadBackend } from './drivers.ts';
 import { StoreError } from './errors.ts';
 import type { OptionSchema } from './options.ts';
 import { parseUrl } from './url.ts';
@@ -53,7 +54,7 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
     );
   }
   const logger = options.logger ?? silentLogger;
-  const backend = (await load()).create(parsed, { logger });
+  const backend = (await loadBackend(parsed.scheme, load)).create(parsed, { logger });
   const redact = redactor(secretsIn(url));
   const { observe = () => {}, clock, guard } = options;
   return wrapStore(backend, {
