@@ -17,10 +17,10 @@ const inside = (manifests) => `^(${manifests.map(({ folder }) => folder).join('|
 
 /** A workspace imports only the workspaces that its package.json declares. npm run lint checks the reverse with knip. */
 const declared = ({ folder, name, dependencies = {}, devDependencies = {} }) => {
-  // The root package is the folder scripts. The rule no-service-imported decides which services it may import.
+  // The root package is the folder scripts. Other rules decide which services and apps it may import.
   const path = folder === '.' ? '^scripts/' : `^${folder}/`;
   const others = WORKSPACES.filter(
-    (other) => other.name !== name && !(folder === '.' && other.folder.startsWith('services/')),
+    (other) => other.name !== name && !(folder === '.' && /^(apps|services)\//.test(other.folder)),
   );
   const isDeclared = (other) => Object.hasOwn(dependencies, other.name);
   const isForTests = (other) => !isDeclared(other) && Object.hasOwn(devDependencies, other.name);
@@ -88,9 +88,9 @@ module.exports = {
     },
     {
       name: 'no-app-imported',
-      comment: 'an app starts services as processes; nothing imports an app',
+      comment: 'an app starts services as processes; only scripts read the table of programs',
       severity: 'error',
-      from: { pathNot: '^apps/' },
+      from: { pathNot: '^(apps|scripts)/' },
       to: { path: '^apps/' },
     },
     {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  beforeArguments,
   type Command,
   type CommandGroup,
   configTable,
@@ -9,14 +10,13 @@ import {
   type Schema,
   type Service,
 } from '@tidegauge/service/program';
-import { npmPrograms } from './programs.ts';
+import { listPrograms } from './programs.ts';
 import { ROOT } from './setup.js';
 
 export const FILE = join(ROOT, 'docs', 'configuration.md');
 
-/** Headings that differ from the name of the npm script. */
+/** Headings that differ from the command of the program. */
 const TITLES: Readonly<Record<string, string>> = {
-  start: 'npm start',
   ingest: 'Ingest',
   api: 'API',
   'broker-metrics': 'Broker metrics',
@@ -24,7 +24,7 @@ const TITLES: Readonly<Record<string, string>> = {
   doctor: 'Doctor',
 };
 
-/** Notes for which a table has no column, by npm script. */
+/** Notes for which a table has no column, by program. */
 const NOTES: Readonly<Record<string, string>> = {
   ingest: `A routes file is a list, YAML or JSON. The first route whose topic matches a message decodes it:
 
@@ -50,10 +50,10 @@ const NOTES: Readonly<Record<string, string>> = {
 
 /** The page `docs/configuration.md`, from the programs themselves. */
 export async function configurationPage(): Promise<string> {
-  const sections = (await npmPrograms()).map(({ script, program }) => section(script, program));
+  const sections = (await listPrograms()).map(({ script, program }) => section(script, program));
   return `# Configuration
 
-Every program of this project has \`--help\` and, where it has settings, \`--print-config\`, which prints the settings in
+In a clone, \`npm run NAME -- …\` starts \`tidegauge NAME …\`. Every program of this project has \`--help\` and, where it has settings, \`--print-config\`, which prints the settings in
 force, with secrets masked, as the program accepts them: as lines of an environment file, or as options. An unknown option or a wrong value ends it with exit code 2 and one line for each mistake.
 
 A service is configured by environment variables, or by options of the same name in lower case
@@ -74,7 +74,7 @@ ${sections.join('\n\n')}
 }
 
 function section(script: string, program: Program): string {
-  const heading = `## ${TITLES[script] ?? `npm run ${script}`}`;
+  const heading = `## ${TITLES[script] ?? program.name}`;
   const body = isGroup(program) ? groupTables(program) : settingsOf(program);
   return [heading, program.summary, body, NOTES[script]].filter((part) => part).join('\n\n');
 }
@@ -95,7 +95,7 @@ function groupTables({ name, commands }: CommandGroup): string {
   );
   const own = all.map(([command, given]) => {
     const settings = Object.fromEntries(Object.entries(given.settings).filter(([key]) => !(key in common)));
-    return [`### ${name} -- ${command}`, given.summary, settingsOf({ ...given, settings })];
+    return [`### ${beforeArguments(name)} ${command}`, given.summary, settingsOf({ ...given, settings })];
   });
   const shared =
     Object.keys(common).length === 0 ? [] : ['Options of all commands:', configTable(common, 'options')];

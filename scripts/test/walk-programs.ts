@@ -1,7 +1,7 @@
 import { run } from '@tidegauge/service/program';
-import { npmPrograms } from '../programs.ts';
+import { listPrograms } from '../programs.ts';
 
-/** A command line of an npm script: its name in package.json, and arguments. */
+/** A command line: the name of a program in `listPrograms`, and arguments. */
 export interface CommandLine {
   readonly script: string;
   readonly args: readonly string[];
@@ -14,7 +14,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-// Runs the command lines that it receives, one after another in this process, as `npm run` does in a process for each.
+// Runs the command lines that it receives, one after another in this process. Users start a process for each.
 // Sends how each ended.
 
 process.once('message', (lines) => {
@@ -24,7 +24,7 @@ process.once('message', (lines) => {
 });
 
 async function walk(lines: readonly CommandLine[]): Promise<Ended[]> {
-  const programs = new Map((await npmPrograms()).map(({ script, program }) => [script, program]));
+  const programs = new Map((await listPrograms()).map(({ script, program }) => [script, program]));
   // A program that is not started does not remove its listeners of signals.
   process.setMaxListeners(0);
   const ended: Ended[] = [];

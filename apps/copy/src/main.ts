@@ -47,7 +47,7 @@ const settings = defineConfig({
 });
 
 export const program = defineCommand({
-  name: 'npm run copy',
+  name: 'tidegauge copy',
   summary:
     'Copies all readings, units and registered devices from one store to another while both are in use.',
   details:
@@ -55,8 +55,8 @@ export const program = defineCommand({
     'Each written day of a device is read again and compared by number and digest. It copies what the source has when it\n' +
     'reads each device. Run it again, or use --follow, for readings that arrived since then.',
   examples: [
-    'npm run copy -- --from sqlite:./data/tidegauge.db --to postgres://tidegauge@db/tidegauge',
-    'npm run copy -- verify --from sqlite:./data/tidegauge.db --to postgres://tidegauge@db/tidegauge',
+    'tidegauge copy --from sqlite:./data/tidegauge.db --to postgres://tidegauge@db/tidegauge',
+    'tidegauge copy verify --from sqlite:./data/tidegauge.db --to postgres://tidegauge@db/tidegauge',
   ],
   settings,
   async run({ action, from, to, merge, follow, json }, signal) {

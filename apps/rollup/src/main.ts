@@ -4,7 +4,7 @@ import { rollUp } from './roll-up.ts';
 import { settings } from './settings.ts';
 
 export const program = defineCommand({
-  name: 'npm run rollup',
+  name: 'tidegauge rollup',
   summary:
     'Computes the totals of each day and metric, from which Cassandra and HBase answer groups of readings.',
   details:
@@ -12,8 +12,8 @@ export const program = defineCommand({
     'faster for the whole store. It can be stopped and run again at any time, also beside ingest. Run it, for example,\n' +
     'every hour for the last two days. Other stores compute groups from readings, so there is nothing to do.',
   examples: [
-    'npm run rollup -- --store cassandra://node1/tidegauge',
-    'npm run rollup -- --store hbase://zookeeper1/tidegauge --from 2026-11-01 --to 2026-11-23',
+    'tidegauge rollup --store cassandra://node1/tidegauge',
+    'tidegauge rollup --store hbase://zookeeper1/tidegauge --from 2026-11-01 --to 2026-11-23',
   ],
   configuredBy: 'environment',
   settings,

@@ -16,6 +16,9 @@ import {
 } from '@tidegauge/service';
 import { STORE_SCHEMES } from '@tidegauge/storage';
 
+/** The npm package has no simulator, because it needs Python. */
+export const HAS_SIMULATOR = existsSync(new URL('../../../sensors-sim', import.meta.url));
+
 export const settings = defineConfig({
   ...inGroup('Data', {
     store: {
@@ -34,7 +37,7 @@ export const settings = defineConfig({
     },
   }),
   ...inGroup('Sensors', {
-    sim: { kind: boolean(), default: 'true', help: 'Run simulated sensors.' },
+    sim: { kind: boolean(), default: `${HAS_SIMULATOR}`, help: 'Run simulated sensors.' },
     sensors: { kind: integer(1, 10_000), default: '50', help: 'The number of simulated sensors.' },
   }),
   ...inGroup('Network', {
@@ -66,7 +69,7 @@ export const settings = defineConfig({
     },
     apiKeys: {
       kind: text('a file name'),
-      help: 'The file of API keys, which npm run keys makes. Default: keys.json in the data directory.',
+      help: 'The file of API keys, which tidegauge keys makes. Default: keys.json in the data directory.',
     },
     httpToken: {
       kind: text(),
@@ -87,18 +90,20 @@ export function keysFile({ apiKeys, data }: Settings): string {
 }
 
 /**
- * Refuses to listen for other machines without passwords.
+ * Refuses to listen for other machines without passwords, and simulated sensors without the simulator.
  *
- * @throws {ConfigError} with the settings that are missing
+ * @throws {ConfigError} with the settings that are missing or wrong
  */
-export function requireSecrets(config: Settings): void {
+export function checkSettings(config: Settings): void {
+  if (config.sim && !HAS_SIMULATOR)
+    throw new ConfigError(['--sim needs a clone of the repository: leave it out, or set SIM to false']);
   if (isLoopback(config.listen)) return;
   const isListening = config.broker === null;
   const missing = [
     ...(isListening && config.mqttUser === null ? ['MQTT_USER (--mqtt-user)'] : []),
     ...(isListening && config.mqttPassword === null ? ['MQTT_PASSWORD or MQTT_PASSWORD_FILE'] : []),
     ...(config.apiToken === null && !existsSync(keysFile(config))
-      ? ['API_TOKEN or API_TOKEN_FILE (or make an API key: npm run keys -- create NAME --scopes admin)']
+      ? ['API_TOKEN or API_TOKEN_FILE (or make an API key: tidegauge keys create NAME --scopes admin)']
       : []),
   ];
   if (missing.length === 0) return;

@@ -1,6 +1,6 @@
 import { type Exit, exitText, startProcess } from '@tidegauge/process';
 import { ConfigError, EXIT } from '@tidegauge/service';
-import { NODE_ENVIRONMENT, ROOT } from '../../../scripts/setup.js';
+import { NODE_ENVIRONMENT } from '../../../scripts/setup.js';
 
 /** Services end by themselves after their STOP_TIMEOUT. This deadline is for a process that hangs. */
 const STOP_MS = 120_000;
@@ -29,7 +29,6 @@ export function startChild(
   const started = startProcess({
     command: program,
     args,
-    cwd: ROOT,
     env: { ...NODE_ENVIRONMENT, ...env, STOP_WITH_STDIN: 'true' },
     stdin: 'pipe',
     stdout: 'inherit',

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isLoopback, lockDirectory, type Running } from '@tidegauge/service';
 import { createStore } from '@tidegauge/storage';
-import { NODE, NODE_FLAGS, PYTHON, setUpSimulator } from '../../../scripts/setup.js';
+import { NODE_FLAGS, PYTHON, setUpSimulator } from '../../../scripts/setup.js';
 import { announcement } from './announcement.ts';
 import {
   apiEnvironment,
@@ -10,10 +11,11 @@ import {
   type Shared,
   simulatorEnvironment,
 } from './child-environments.ts';
-import { requireSecrets, type Settings } from './settings.ts';
+import { checkSettings, type Settings } from './settings.ts';
 import { type Child, startChild } from './start-child.ts';
 import { waitUntilStored } from './wait-until-stored.ts';
 
+const TIDEGAUGE = fileURLToPath(new URL('./main.ts', import.meta.url));
 const START_SECONDS = 60;
 /** An earlier instance that ends may still hold the lock for a moment. */
 const LOCK_MS = 1000;
@@ -25,7 +27,7 @@ const LOCK_MS = 1000;
  * @throws {ConfigError} before anything is installed or started, when a setting cannot work
  */
 export async function startPipeline(config: Settings, signal: AbortSignal): Promise<Running> {
-  requireSecrets(config);
+  checkSettings(config);
   const store = config.store ?? `sqlite:${join(config.data, 'tidegauge.db')}`;
   // Checks the URL. Nothing is opened yet.
   await createStore(store);
@@ -42,7 +44,7 @@ export async function startPipeline(config: Settings, signal: AbortSignal): Prom
     return started;
   };
   const service = (name: string, folder: string, env: Record<string, string>) => {
-    const started = child(folder, NODE, [...NODE_FLAGS, `services/${folder}/src/main.ts`], env);
+    const started = child(folder, process.execPath, [...NODE_FLAGS, TIDEGAUGE, folder], env);
     return ready(name, started, failed.promise, signal);
   };
   try {

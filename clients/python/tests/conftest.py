@@ -32,7 +32,7 @@ def api_port() -> Iterator[int]:
         ports = ['--http-port', port, '--mqtt-port', free_port(), '--metrics-port', free_port()]
         options = ['--no-sim', '--data', data, '--listen', '0.0.0.0', '--mqtt-user', 'sensors']  # noqa: S104
         program = subprocess.Popen(
-            [ROOT / 'node_modules/.bin/node', 'apps/tidegauge/src/main.ts', *options, *map(str, ports)],
+            [ROOT / 'node_modules/.bin/node', 'apps/tidegauge/src/main.ts', 'start', *options, *map(str, ports)],
             cwd=ROOT,
             env={**os.environ, 'API_TOKEN': TOKEN, 'MQTT_PASSWORD': TOKEN},
             stdout=subprocess.PIPE,

@@ -28,7 +28,7 @@ export async function startPipeline(
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-start-'));
   const [http, mqtt, metrics] = await freePorts(3);
   const ports = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
-  const args = ['apps/tidegauge/src/main.ts', '--data', directory, ...ports, ...flags];
+  const args = ['apps/tidegauge/src/main.ts', 'start', '--data', directory, ...ports, ...flags];
   let output = '';
   const pipeline = startProcess({
     command: NODE,

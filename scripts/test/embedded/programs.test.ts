@@ -14,7 +14,7 @@ import {
   type Schema,
   type Service,
 } from '@tidegauge/service/program';
-import { npmPrograms } from '../../programs.ts';
+import { listPrograms, npmScripts, TIDEGAUGE } from '../../programs.ts';
 import { NODE, ROOT } from '../../setup.js';
 import type { CommandLine, Ended } from '../walk-programs.ts';
 
@@ -43,7 +43,10 @@ const optionsOf = ({ settings }: { readonly settings: Schema }) =>
 const requiredArguments = ({ settings }: { readonly settings: Schema }) =>
   Object.values(settings)
     .filter(({ positional, required }) => positional && required)
-    .map(({ kind }) => kind.limits?.split(', ')[0] ?? 'package.json');
+    .map(({ kind: { limits, placeholder = '' } }) => {
+      const inline = placeholder.includes('|') ? placeholder.split('|') : ['package.json'];
+      return (limits?.split(', ') ?? inline)[0]!;
+    });
 
 /** A value that only settings of kind text accept. */
 const BAD = '%%';
@@ -68,8 +71,8 @@ function mistakesFor(given: Command<Schema> | Service<Schema>) {
   return { known, hasBad: refused !== undefined, args: [...requiredArguments(given), `${known}x`, ...bad] };
 }
 
-describe('every npm script that runs a program of ours', async () => {
-  const programs = await npmPrograms();
+describe('every program of tidegauge, and every npm script that runs a program of ours', async () => {
+  const programs = await listPrograms();
   const commands = programs.flatMap(({ script, program }) =>
     commandLines(program).map(([args, given]) => ({ script, args, given, mistakes: mistakesFor(given) })),
   );
@@ -86,7 +89,7 @@ describe('every npm script that runs a program of ours', async () => {
     test(`${name} --help prints its usage and every option`, () => {
       const { code, stdout, stderr } = ended[2 * index]!;
       assert.equal(code, 0, stderr);
-      assert.match(stdout, /^Usage: npm /);
+      assert.match(stdout, /^Usage: (npm|tidegauge) /);
       for (const [key] of optionsOf(given)) {
         assert.match(stdout, new RegExp(` --(\\[no-\\])?${flagName(key).slice(2)}\\b`), key);
       }
@@ -116,6 +119,21 @@ describe('every npm script that runs a program of ours', async () => {
     for (const { file } of programs) {
       const source = readFileSync(join(ROOT, file), 'utf8');
       assert.match(source, /^if \(import\.meta\.main\).*\brun\(program\)/ms, file);
+    }
+  });
+
+  test('an npm script that runs tidegauge has the name of its program', () => {
+    const names = Object.entries(npmScripts()).flatMap(([script, command]) => {
+      const name = command.split(`${TIDEGAUGE} `)[1];
+      return name === undefined ? [] : [[script, name]];
+    });
+    assert.ok(names.length > 10);
+    for (const [script, name] of names) {
+      assert.equal(script, name);
+      assert.ok(
+        programs.some((each) => each.script === name),
+        name,
+      );
     }
   });
 });

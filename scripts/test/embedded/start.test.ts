@@ -14,6 +14,8 @@ import mqtt from 'mqtt';
 import { NODE, ROOT } from '../../setup.js';
 import { startPipeline } from './pipeline-process.ts';
 
+const START = ['apps/tidegauge/src/main.ts', 'start'];
+
 /** Processes of the pipeline that still use a directory. */
 function leftOver(directory: string): string[] {
   return readdirSync('/proc')
@@ -104,7 +106,7 @@ test('a port in use is reported with the flag that changes it', async (context) 
   for (const flag of ['--mqtt-port', '--http-port', '--metrics-port']) {
     const [http, mqtt, metrics] = await freePorts(3);
     const ports = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
-    const args = ['apps/tidegauge/src/main.ts', '--no-sim', '--data', directory, ...ports, flag, `${port}`];
+    const args = [...START, '--no-sim', '--data', directory, ...ports, flag, `${port}`];
     const { status, stderr } = spawnSync(NODE, args, { cwd: ROOT, encoding: 'utf8', timeout: 60_000 });
     assert.equal(status, 2, stderr);
     assert.match(stderr, new RegExp(`port ${port} .*is taken: choose another with .*${flag}`), stderr);
@@ -121,7 +123,7 @@ test('a second pipeline on the same directory or ports is refused with the reaso
   const [http, mqtt, metrics] = await freePorts(3);
   const own = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
   const start = (...flags: string[]) =>
-    spawnSync(NODE, ['apps/tidegauge/src/main.ts', '--no-sim', ...own, ...flags], {
+    spawnSync(NODE, [...START, '--no-sim', ...own, ...flags], {
       cwd: ROOT,
       encoding: 'utf8',
       timeout: 60_000,
@@ -161,7 +163,7 @@ test('the parts receive their settings from the environment', async (context) =>
 
 test('a wrong URL is reported with the reason before anything is installed or started', () => {
   const start = (...flags: string[]) =>
-    spawnSync(NODE, ['apps/tidegauge/src/main.ts', ...flags], {
+    spawnSync(NODE, [...START, ...flags], {
       cwd: ROOT,
       encoding: 'utf8',
       timeout: 30_000,
@@ -184,7 +186,7 @@ test('a wrong URL is reported with the reason before anything is installed or st
 });
 
 test('listening on other addresses without passwords is refused with a hint', () => {
-  const { status, stderr } = spawnSync(NODE, ['apps/tidegauge/src/main.ts', '--listen', '0.0.0.0'], {
+  const { status, stderr } = spawnSync(NODE, [...START, '--listen', '0.0.0.0'], {
     cwd: ROOT,
     encoding: 'utf8',
     timeout: 30_000,

@@ -16,7 +16,7 @@ import {
   variableName,
 } from '@tidegauge/service/program';
 import { configurationPage, FILE } from '../../configuration.ts';
-import { npmPrograms } from '../../programs.ts';
+import { listPrograms } from '../../programs.ts';
 
 test('docs/configuration.md is what npm run docs writes', async () => {
   assert.equal(readFileSync(FILE, 'utf8'), await configurationPage());
@@ -117,7 +117,7 @@ function withoutSecrets(command: Runnable, config: Config<Schema>): object {
   );
 }
 
-for (const { script, program } of await npmPrograms()) {
+for (const { script, program } of await listPrograms()) {
   for (const [name, command] of commandsOf(program)) {
     test(`${`${script} ${name}`.trim()} accepts every configuration that --print-config prints`, () => {
       const accepted = new Map(

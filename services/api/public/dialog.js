@@ -23,7 +23,7 @@ export async function askKey(why) {
     required: '',
   });
   const label = element('label', { class: 'labelled' }, 'Key', field);
-  const text = `${why} Enter an API key (npm run keys), or the API_TOKEN of this server.`;
+  const text = `${why} Enter an API key (tidegauge keys), or the API_TOKEN of this server.`;
   const answer = await ask({ title: 'Sign in', text, action: 'Sign in', label });
   return answer === null || field.value.trim() === '' ? null : field.value.trim();
 }

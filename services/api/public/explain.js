@@ -122,7 +122,7 @@ async function explainItem(id) {
   const { topic, source, payload = '', size } = await get(`/v1/quarantine/${encodeURIComponent(id)}`);
   if (source === 'http') throw new Error('The message is from HTTP, and uses no route.');
   if (size > MOST_COPIED)
-    throw new Error(`The message has ${count(size)} bytes: try it with npm run explain.`);
+    throw new Error(`The message has ${count(size)} bytes: try it with tidegauge explain.`);
   const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0));
   const text = textOf(bytes);
   $('explain-topic').value = topic;

@@ -54,11 +54,11 @@ const keyName: Kind<string> = {
 };
 
 const create = defineCommand({
-  name: 'npm run keys -- create',
+  name: 'tidegauge keys create',
   summary: 'Makes a key and prints it, only this once. The file has its digest only.',
   examples: [
-    'npm run keys -- create grafana --scopes read',
-    'npm run keys -- create site-3-gateway --scopes write --devices site-3 --expires 365d',
+    'tidegauge keys create grafana --scopes read',
+    'tidegauge keys create site-3-gateway --scopes write --devices site-3 --expires 365d',
   ],
   configuredBy: 'environment',
   settings: {
@@ -98,7 +98,7 @@ const create = defineCommand({
 });
 
 const show = defineCommand({
-  name: 'npm run keys -- list',
+  name: 'tidegauge keys list',
   summary: 'Prints all keys, without their secrets.',
   configuredBy: 'environment',
   settings: common,
@@ -123,10 +123,10 @@ const show = defineCommand({
 });
 
 const revoke = defineCommand({
-  name: 'npm run keys -- revoke',
+  name: 'tidegauge keys revoke',
   summary:
     'Ends a key. Services refuse it within a second or two, and end its live streams within 15 seconds.',
-  examples: ['npm run keys -- revoke 3f9c0a7b21'],
+  examples: ['tidegauge keys revoke 3f9c0a7b21'],
   configuredBy: 'environment',
   settings: {
     ...common,
@@ -156,11 +156,11 @@ function select(keys: readonly ApiKey[], wanted: string): ApiKey {
   const named = keys.filter((key) => key.name === wanted && stateOf(key, now) === 'valid');
   if (named.length === 1) return named[0]!;
   const why = named.length === 0 ? `there is no key ${id}` : `${named.length} keys have the name ${wanted}`;
-  throw new ConfigError([`${why}: npm run keys -- list prints the ids`]);
+  throw new ConfigError([`${why}: tidegauge keys list prints the ids`]);
 }
 
 export const program = {
-  name: 'npm run keys',
+  name: 'tidegauge keys',
   summary: 'Makes, lists and revokes keys of the HTTP API.',
   commands: { create, list: show, revoke },
 };

@@ -3,7 +3,7 @@ import { API_SCHEMA } from './config.ts';
 import { startApi } from './service.ts';
 
 export const program = defineService({
-  name: 'npm run api',
+  name: 'tidegauge api',
   summary: 'Serves the HTTP API and the live page.',
   settings: API_SCHEMA,
   stopSeconds: () => 10,

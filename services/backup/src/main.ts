@@ -44,14 +44,14 @@ const settings = defineConfig({
 });
 
 export const program = defineCommand({
-  name: 'npm run backup',
+  name: 'tidegauge backup',
   summary: 'Makes a backup of a store while it is in use: readings, units and registered devices.',
   details:
     'A backup is a folder with a manifest of numbers and digests. It gets its name when it is complete, so an interrupted\n' +
-    'backup never looks like one. npm run restore writes it to an empty store of any kind.',
+    'backup never looks like one. tidegauge restore writes it to an empty store of any kind.',
   examples: [
-    'npm run backup -- --store sqlite:./data/tidegauge.db --to /mnt/usb/backups',
-    'npm run backup -- --store postgres://tidegauge@db/tidegauge --to /backups --every 1d --keep 7d,4w,12m',
+    'tidegauge backup --store sqlite:./data/tidegauge.db --to /mnt/usb/backups',
+    'tidegauge backup --store postgres://tidegauge@db/tidegauge --to /backups --every 1d --keep 7d,4w,12m',
   ],
   configuredBy: 'environment',
   settings,

@@ -16,12 +16,12 @@ const settings = defineConfig({
 });
 
 export const program = defineCommand({
-  name: 'npm run restore',
+  name: 'tidegauge restore',
   summary:
     'Writes a backup to an empty store of any kind, and compares the store with the manifest of the backup.',
   details:
     'It first checks that no file of the backup is damaged. Run it again if it was interrupted: it continues.',
-  examples: ['npm run restore -- --from /mnt/usb/backups --store sqlite:./data/tidegauge.db'],
+  examples: ['tidegauge restore --from /mnt/usb/backups --store sqlite:./data/tidegauge.db'],
   configuredBy: 'environment',
   settings,
   async run({ from, store, json }, signal) {

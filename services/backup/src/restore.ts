@@ -112,7 +112,7 @@ async function stateOf(store: Store, place: string, url: string): Promise<CopySt
   const known = await readState(store, place);
   if (known !== null) return known;
   if (!(await isEmptyStore(store))) {
-    const message = `${maskUrl(url)} is not empty: restore to an empty store, and use npm run copy to merge`;
+    const message = `${maskUrl(url)} is not empty: restore to an empty store, and use tidegauge copy to merge`;
     throw new ConfigError([message]);
   }
   const state: CopyState = { version: 1, from: place, merge: false, after: null, finished: null };

@@ -3,7 +3,7 @@ import { startBrokerMetrics } from './service.ts';
 import { settings } from './settings.ts';
 
 export const program = defineService({
-  name: 'npm run broker-metrics',
+  name: 'tidegauge broker-metrics',
   summary: 'Reads the statistics that mosquitto publishes under $SYS and serves them as Prometheus metrics.',
   settings,
   stopSeconds: () => 10,

@@ -4,7 +4,7 @@ import { printReport } from './report.ts';
 import { settings } from './settings.ts';
 
 export const program = defineCommand({
-  name: 'npm run doctor',
+  name: 'tidegauge doctor',
   summary:
     'Checks a board and its swarm before a deployment, and prints how to fix each problem. It changes nothing.',
   details: 'It ends with 1 when a check failed.',

@@ -56,7 +56,7 @@ const HEARTBEAT_MS = 15_000;
 const PAGE = { preset: 100, most: 1000 };
 /** Largest body with a route, bytes. A mapping with all its tables fits. */
 const ROUTE_BODY_LIMIT = 128 * 1024;
-/** Largest body of an explanation, bytes. Larger messages are explained by npm run explain. */
+/** Largest body of an explanation, bytes. Larger messages are explained by tidegauge explain. */
 const EXPLAIN_BODY_LIMIT = 256 * 1024;
 /** Memory for the bodies of requests, bytes, at least two of the largest. One client gets half of it. */
 const BODY_BYTES = 8 * 1024 * 1024;

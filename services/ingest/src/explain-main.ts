@@ -36,13 +36,13 @@ const settings = defineConfig({
 });
 
 export const program = defineCommand({
-  name: 'npm run explain',
+  name: 'tidegauge explain',
   summary:
     'Prints what becomes of a message: its route, readings, units and ignored fields, or the reason and a fix.',
   examples: [
-    "npm run explain -- --topic sensors/boiler/temperature --payload '21.5 °C'",
-    'npm run explain -- --routes routes.yml --topic tele/attic/SENSOR < message.json',
-    "npm run explain -- --routes routes.yml --follow 'tele/#' --count 20",
+    "tidegauge explain --topic sensors/boiler/temperature --payload '21.5 °C'",
+    'tidegauge explain --routes routes.yml --topic tele/attic/SENSOR < message.json',
+    "tidegauge explain --routes routes.yml --follow 'tele/#' --count 20",
   ],
   settings,
   async run(config, signal) {

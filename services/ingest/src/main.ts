@@ -3,7 +3,7 @@ import { startIngest } from './service.ts';
 import { settings } from './settings.ts';
 
 export const program = defineService({
-  name: 'npm run ingest',
+  name: 'tidegauge ingest',
   summary:
     'Stores the readings that sensors publish over MQTT, and acknowledges each message when it is stored.',
   settings,

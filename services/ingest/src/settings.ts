@@ -82,7 +82,7 @@ export const BROKER_CERTIFICATE_SETTINGS = defineConfig({
   brokerKey: { kind: text('a file name'), help: "PEM file of the client certificate's private key." },
 });
 
-/** Read by ingest and by `npm run explain`. */
+/** Read by ingest and by `tidegauge explain`. */
 export const TOPIC_LEVELS_SETTING = {
   kind: oneOf(TOPIC_LEVELS),
   help: 'What becomes of the level {metric} of a topic when the payload names its values itself. keep: it is the last segment of the device. drop: it is dropped, as before version 0.3. Default: the rule that DATA_DIR was used with; keep for a new one.',

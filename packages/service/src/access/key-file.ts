@@ -122,7 +122,7 @@ export function readKeys(path: string): Contents | null {
     throw problem(`cannot be read: ${whyFailed(error)}`);
   }
   const list = (document as { readonly keys?: unknown } | null)?.keys;
-  if (!Array.isArray(list)) throw problem('has no list "keys": make it with npm run keys -- create');
+  if (!Array.isArray(list)) throw problem('has no list "keys": make it with tidegauge keys create');
   if (list.length > MAX_KEYS) throw problem(`has ${list.length} keys: at most ${MAX_KEYS} are read`);
   const keys = list.map((each, index) => {
     try {

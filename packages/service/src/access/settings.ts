@@ -28,7 +28,7 @@ import { SCOPES, type Scope } from './principal.ts';
 export const ACCESS_SETTINGS = defineConfig({
   apiKeys: {
     kind: text('a file name'),
-    help: 'File of API keys, which npm run keys makes. A changed file is used within a second.',
+    help: 'File of API keys, which tidegauge keys makes. A changed file is used within a second.',
   },
   openReads: {
     kind: boolean(),

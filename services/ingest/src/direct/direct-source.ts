@@ -108,7 +108,7 @@ export class DirectSource implements MessageSource {
         const { code, message } = error as NodeJS.ErrnoException;
         throw new ConfigError([
           code === 'EADDRINUSE'
-            ? `port ${port} on ${host} is taken: choose another with LISTEN (npm start: --mqtt-port), or use the broker there with BROKER (npm start: --broker)`
+            ? `port ${port} on ${host} is taken: choose another with LISTEN (tidegauge start: --mqtt-port), or use the broker there with BROKER (tidegauge start: --broker)`
             : `LISTEN: ${url} cannot be opened: ${message}`,
         ]);
       }

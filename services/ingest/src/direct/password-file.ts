@@ -51,7 +51,7 @@ export function removePassword(path: string, user: string): void {
     const lines = linesOf(path);
     const kept = lines.filter((each) => userOf(each) !== user);
     if (kept.length === lines.length)
-      throw new ConfigError([`${path} has no user ${JSON.stringify(user)}: npm run passwords -- list`]);
+      throw new ConfigError([`${path} has no user ${JSON.stringify(user)}: tidegauge passwords list`]);
     return textOf(kept, path);
   });
 }
@@ -103,7 +103,7 @@ function contentOf(path: string, missing?: string): string {
     if (code === 'ENOENT' && missing !== undefined) return missing;
     throw new ConfigError([
       code === 'ENOENT'
-        ? `${path} does not exist: make it with npm run passwords -- add USER`
+        ? `${path} does not exist: make it with tidegauge passwords add USER`
         : `${path} cannot be read: ${message}`,
     ]);
   }

@@ -19,14 +19,14 @@ const user = {
 } as const;
 
 const add = defineCommand({
-  name: 'npm run passwords -- add',
+  name: 'tidegauge passwords add',
   summary: 'Adds a user, or changes the password of one. The file has a hash of it only.',
   details:
     'The password is prompted for twice, or read from standard input if that is not a terminal. It is not an argument, because\n' +
     'other users of the machine can see those.',
   examples: [
-    'npm run passwords -- add site-3',
-    'openssl rand -hex 16 | tee site-3.txt | npm run passwords -- add site-3',
+    'tidegauge passwords add site-3',
+    'openssl rand -hex 16 | tee site-3.txt | tidegauge passwords add site-3',
   ],
   configuredBy: 'environment',
   settings: { ...common, user },
@@ -44,7 +44,7 @@ const add = defineCommand({
 });
 
 const show = defineCommand({
-  name: 'npm run passwords -- list',
+  name: 'tidegauge passwords list',
   summary: 'Prints the names of all users.',
   configuredBy: 'environment',
   settings: common,
@@ -55,9 +55,9 @@ const show = defineCommand({
 });
 
 const remove = defineCommand({
-  name: 'npm run passwords -- remove',
+  name: 'tidegauge passwords remove',
   summary: 'Removes a user. Ingest ends the connections of its sensors within a second or two.',
-  examples: ['npm run passwords -- remove site-3'],
+  examples: ['tidegauge passwords remove site-3'],
   configuredBy: 'environment',
   settings: { ...common, user },
   run({ listenPasswords, user }) {
@@ -68,7 +68,7 @@ const remove = defineCommand({
 });
 
 export const program = {
-  name: 'npm run passwords',
+  name: 'tidegauge passwords',
   summary: 'Adds, lists and removes the passwords with which sensors log in at ingest (LISTEN_PASSWORDS).',
   commands: { add, list: show, remove },
 };

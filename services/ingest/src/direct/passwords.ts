@@ -41,11 +41,11 @@ export function parsePasswords(text: string, file: string): Passwords {
     const at = `${file}, line ${index + 1}`;
     const colon = line.indexOf(':');
     const user = line.slice(0, colon);
-    if (colon < 1) throw new ConfigError([`${at}: write USER:HASH, as npm run passwords does`]);
+    if (colon < 1) throw new ConfigError([`${at}: write USER:HASH, as tidegauge passwords does`]);
     const hashed = parseHash(line.slice(colon + 1).trim());
     if (hashed === null) {
       throw new ConfigError([
-        `${at}: the password of ${JSON.stringify(user)} is not hashed, or in a format that is not supported: use npm run passwords`,
+        `${at}: the password of ${JSON.stringify(user)} is not hashed, or in a format that is not supported: use tidegauge passwords`,
       ]);
     }
     users.set(user, hashed);

@@ -17,7 +17,7 @@ export const DIRECT_SETTINGS = defineConfig({
   },
   listenPasswords: {
     kind: text('a file name'),
-    help: 'File of sensors and hashed passwords, which npm run passwords or mosquitto_passwd writes. A change is used within a second.',
+    help: 'File of sensors and hashed passwords, which tidegauge passwords or mosquitto_passwd writes. A change is used within a second.',
   },
   listenAcl: {
     kind: text('a file name'),

@@ -20,12 +20,12 @@ const settings = defineConfig({
 });
 
 const verify = defineCommand({
-  name: 'npm run ledger -- verify',
+  name: 'tidegauge ledger verify',
   summary: 'Compares what the simulator published with what a store has, reading by reading.',
   details:
     'Ends with 1 when the store lacks a reading that the broker acknowledged, or has a number twice, and prints each of them\n' +
     'by device, boot, number and metric. Run it when ingest has stored everything: its ledger shows spooled 0 and in flight 0.',
-  examples: ['npm run ledger -- verify --against report.json --store sqlite:./data/tidegauge.db'],
+  examples: ['tidegauge ledger verify --against report.json --store sqlite:./data/tidegauge.db'],
   configuredBy: 'environment',
   settings,
   async run({ against, store: url, limit, json }, signal) {
@@ -50,9 +50,9 @@ const verify = defineCommand({
 });
 
 export const program = {
-  name: 'npm run ledger',
+  name: 'tidegauge ledger',
   summary: 'Compares the readings that sensors sent with those that a store has.',
-  examples: ['npm run ledger -- verify --against report.json --store sqlite:./data/tidegauge.db'],
+  examples: ['tidegauge ledger verify --against report.json --store sqlite:./data/tidegauge.db'],
   commands: { verify },
 };
 

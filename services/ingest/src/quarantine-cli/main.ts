@@ -46,7 +46,7 @@ const id = { kind: text('an id'), positional: true, help: 'The id of a message, 
 const list = defineCommand({
   name: 'list',
   summary: 'Lists messages, the newest first.',
-  examples: ['npm run quarantine -- list --reason malformed --limit 20'],
+  examples: ['tidegauge quarantine list --reason malformed --limit 20'],
   settings: {
     ...target,
     ...filters,
@@ -81,7 +81,7 @@ const list = defineCommand({
 const show = defineCommand({
   name: 'show',
   summary: 'Prints one message with its payload.',
-  examples: ['npm run quarantine -- show tidegauge-ingest.17'],
+  examples: ['tidegauge quarantine show tidegauge-ingest.17'],
   settings: { ...target, id: { ...id, required: true }, json },
   async run({ ingest, ingestToken, id, json }) {
     const item = await new QuarantineClient(ingest, ingestToken).item(id);
@@ -97,8 +97,8 @@ function changing(action: 'replay' | 'discard', summary: string, details: string
     summary,
     details,
     examples: [
-      `npm run quarantine -- ${action} tidegauge-ingest.17`,
-      `npm run quarantine -- ${action} --topic 'sensors/site-1/#'`,
+      `tidegauge quarantine ${action} tidegauge-ingest.17`,
+      `tidegauge quarantine ${action} --topic 'sensors/site-1/#'`,
     ],
     settings: {
       ...target,
@@ -123,11 +123,11 @@ function changing(action: 'replay' | 'discard', summary: string, details: string
 }
 
 export const program = {
-  name: 'npm run quarantine',
+  name: 'tidegauge quarantine',
   summary: 'Lists, shows, replays and discards messages that ingest could not store.',
   details:
     'It calls a running ingest process, so that messages can arrive meanwhile. With replicas, call each of them.',
-  examples: ['npm run quarantine -- list', 'npm run quarantine -- replay --reason unknown_topic'],
+  examples: ['tidegauge quarantine list', 'tidegauge quarantine replay --reason unknown_topic'],
   commands: {
     list,
     show,

@@ -25,13 +25,13 @@ const settings = defineConfig({
 });
 
 export const program = defineCommand({
-  name: 'npm run retention',
+  name: 'tidegauge retention',
   summary: 'Deletes readings that the rules of retention do not keep, or prints what they would delete.',
   details:
     'Ingest does the same by itself, with the same settings. This program applies rules once, also while ingest runs.',
   examples: [
-    'npm run retention -- --store sqlite:./data/tidegauge.db --retention raw:30d --dry-run',
-    'npm run retention -- --store postgres://gauge@db/tidegauge --retention-rules retention.yml',
+    'tidegauge retention --store sqlite:./data/tidegauge.db --retention raw:30d --dry-run',
+    'tidegauge retention --store postgres://gauge@db/tidegauge --retention-rules retention.yml',
   ],
   configuredBy: 'environment',
   settings,
@@ -62,7 +62,7 @@ export const program = defineCommand({
         store,
         rules: () => all,
         limits,
-        holder: `npm run retention ${process.pid}`,
+        holder: `tidegauge retention ${process.pid}`,
         everyMs: 0,
         waitsForRollups: false,
         logger: createLogger('retention', config.logLevel),

@@ -82,11 +82,11 @@ test('a change by root leaves the file to its owner', {
 
 test('a file with a mistake, a bad name and a second command change nothing', async (context) => {
   const file = newFile(context);
-  assert.throws(() => usersOf(file), /does not exist: make it with npm run passwords -- add USER/);
+  assert.throws(() => usersOf(file), /does not exist: make it with tidegauge passwords add USER/);
   assert.throws(() => removePassword(file, 'a'), /has no user "a"/);
   await setPassword(file, 'a', 'secret');
   const before = readFileSync(file, 'utf8');
-  assert.throws(() => removePassword(file, 'A'), /has no user "A": npm run passwords -- list/);
+  assert.throws(() => removePassword(file, 'A'), /has no user "A": tidegauge passwords list/);
   const refused: readonly (readonly [user: string, password: string, RegExp])[] = [
     ['', 'x', /"" is empty/],
     ['a:b', 'x', /has a colon/],
