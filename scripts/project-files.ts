@@ -26,7 +26,7 @@ export function projectFiles(): string[] {
     withFileTypes: true,
     exclude: (entry) =>
       IGNORED.test(basename(entry.name)) ||
-      (entry.parentPath === ROOT && /^(?:data|results)$/.test(entry.name)),
+      (entry.parentPath === ROOT && /^(?:data|dist|results)$/.test(entry.name)),
   });
   return found
     .filter((entry) => entry.isFile())

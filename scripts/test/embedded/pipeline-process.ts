@@ -20,20 +20,26 @@ export interface PipelineProcess {
   kill(): void;
 }
 
-/** Starts what `npm start -- …` runs, on free ports and in a new directory. Ends it and removes both after the test. */
-export async function startPipeline(
+/** Starts what `npm start -- …` runs, on free ports and in a new directory. Ends it and removes that after the test. */
+export function startPipeline(context: TestContext, ...flags: readonly string[]): Promise<PipelineProcess> {
+  return startPipelineOf(context, { tidegauge: 'apps/tidegauge/src/main.ts', cwd: ROOT }, ...flags);
+}
+
+/** The same with another file of `tidegauge`, in another working directory. */
+export async function startPipelineOf(
   context: TestContext,
+  { tidegauge, cwd }: { readonly tidegauge: string; readonly cwd: string },
   ...flags: readonly string[]
 ): Promise<PipelineProcess> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-start-'));
   const [http, mqtt, metrics] = await freePorts(3);
   const ports = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
-  const args = ['apps/tidegauge/src/main.ts', 'start', '--data', directory, ...ports, ...flags];
+  const args = [tidegauge, 'start', '--data', directory, ...ports, ...flags];
   let output = '';
   const pipeline = startProcess({
     command: NODE,
     args,
-    cwd: ROOT,
+    cwd,
     env: NODE_ENVIRONMENT,
     stopSignal: 'SIGINT',
     stopMs: STOPPED_MS,
