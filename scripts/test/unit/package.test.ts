@@ -51,7 +51,7 @@ test('all that a module needs is found, also the modules of workers', () => {
   assert.ok(modules.get('packages/service/src/logger.ts')!.packages.includes('pino'));
 });
 
-test('a package brings what it needs, from the nearest node_modules', () => {
+test('a package is copied with what it needs, from the nearest node_modules', () => {
   const lock = {
     'node_modules/a': { dependencies: { b: '^1.0.0', '@scarf/scarf': '1.0.0' } },
     'node_modules/a/node_modules/b': { dependencies: { c: '1.0.0' } },
