@@ -33,7 +33,7 @@ export const settings = defineConfig({
     },
     routes: {
       kind: text('a file name'),
-      help: 'YAML or JSON file of routes. Default: one route, sensors/{device+}/{metric}. A change is used without a restart.',
+      help: 'YAML or JSON file of routes. A change is used without a restart. Default: routes.yml in the data directory. Without a file or an entry there is one route, sensors/{device+}/{metric}.',
     },
   }),
   ...inGroup('Sensors', {

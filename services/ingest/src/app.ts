@@ -81,8 +81,7 @@ export interface AppOptions {
   readonly corsOrigins: readonly string[];
   readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
   readonly checks: ReadinessChecks;
-  /** Null without a routes file. */
-  readonly reloader: RouteReloader | null;
+  readonly reloader: RouteReloader;
   readonly alerts: Alerts;
   readonly retention: Pick<Retention, 'total'>;
   /** What an operator should repair although ingest works. */
@@ -304,9 +303,6 @@ async function replay(options: AppOptions, request: Request): Promise<DeliveryDo
 
 /** Reads the routes file again. */
 async function reload({ reloader }: AppOptions): Promise<void> {
-  if (reloader === null) {
-    throw new Problem(409, 'No routes file', 'Ingest has no routes file: start it with ROUTES (--routes).');
-  }
   try {
     await reloader.reload();
   } catch (error) {
@@ -331,10 +327,6 @@ async function addRoute(
     throw new Problem(400, 'Invalid request', detail);
   }
   const routes = routesOfRequest(route, router.zone);
-  if (reloader === null) {
-    const detail = `${instance} has no routes file: start it with ROUTES (--routes), and add the route again.`;
-    throw new Problem(409, 'No routes file', detail);
-  }
   try {
     const added = await reloader.add(route);
     const topics = routes.filter(({ isIgnored }) => !isIgnored).map(({ template }) => template.template);
@@ -380,7 +372,7 @@ function routesDocument({ router, instance, reloader }: AppOptions): RoutesDocum
   }));
   return {
     instance,
-    trouble: reloader?.trouble ?? null,
+    trouble: reloader.trouble,
     topicLevels: router.levels,
     routes,
     http: notesDocument(router.httpNotes),

@@ -10,19 +10,23 @@ import {
   run,
   text,
 } from '@tidegauge/service/program';
+import { readBounded } from '@tidegauge/yaml-file';
 import { explain } from './explain.ts';
 import { printExplanation } from './explain-text.ts';
 import { follow } from './follow.ts';
 import { Router } from './routes.ts';
-import { defaultRoutes, loadRoutes } from './routes-file.ts';
+import { parseRoutes, readRoutesText } from './routes-file.ts';
 import { BROKER_CERTIFICATE_SETTINGS, TIME_SETTINGS, TOPIC_LEVELS_SETTING } from './settings.ts';
+
+/** The file that ingest uses by default. */
+const ROUTES_FILE = './data/routes.yml';
 
 const settings = defineConfig({
   topic: { kind: text('a topic'), help: 'The MQTT topic of the message.' },
   payload: { kind: text(), help: 'Its payload. Without it the payload is read from standard input.' },
   routes: {
     kind: text('a file name'),
-    help: 'The routes file. Default: one route, sensors/{device+}/{metric}.',
+    help: `The routes file. Default: ${ROUTES_FILE}, and without it the default route, sensors/{device+}/{metric}.`,
   },
   topicLevels: { ...TOPIC_LEVELS_SETTING, default: 'keep', help: 'TOPIC_LEVELS of ingest: keep or drop.' },
   ...TIME_SETTINGS,
@@ -48,8 +52,9 @@ export const program = defineCommand({
   async run(config, signal) {
     const { topic, payload, routes, topicLevels, timeZone, follow: filter, count } = config;
     checkUse(topic, payload, filter, count);
-    const list =
-      routes === null ? defaultRoutes('durable', timeZone) : loadRoutes(routes, 'durable', timeZone).routes;
+    // Here a file that does not exist is a mistake in its name.
+    const content = routes === null ? readRoutesText(ROUTES_FILE) : readBounded(routes);
+    const { routes: list } = parseRoutes(content, routes ?? ROUTES_FILE, 'durable', timeZone);
     const router = new Router(list, { levels: topicLevels, zone: timeZone });
     if (filter !== null) {
       const say = (line: string) => void process.stderr.write(`${line}\n`);

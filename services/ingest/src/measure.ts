@@ -29,7 +29,7 @@ export function measure(
   quarantine: Quarantine,
   backend: string,
   broker: () => { readonly connected: boolean; readonly reconnects: number },
-  reloader: RouteReloader | null,
+  reloader: RouteReloader,
 ): void {
   const { accounts, sequences } = pipeline;
   metrics.counter(
@@ -38,14 +38,14 @@ export function measure(
     () =>
       (['used', 'refused'] as const).map((result) => ({
         labels: { result },
-        value: reloader?.counts[result] ?? 0,
+        value: reloader.counts[result],
       })),
     ['result'],
   );
   metrics.gauge(
     'tidegauge_routes_stale',
     '1 while the routes in use are not those of the routes file, because it has a mistake, otherwise 0',
-    () => [{ value: reloader !== null && reloader.trouble !== null ? 1 : 0 }],
+    () => [{ value: reloader.trouble === null ? 0 : 1 }],
   );
   metrics.counter(
     'tidegauge_messages_received_total',

@@ -1,13 +1,13 @@
+import { statSync } from 'node:fs';
 import { ConfigError, fileVersion, type Logger, poll } from '@tidegauge/service';
-import { appendEntry, readBounded } from '@tidegauge/yaml-file';
 import type { AckPolicy, Route, Router } from './routes.ts';
-import { loadRoutes, parseRoutes } from './routes-file.ts';
+import { appendRoute, parseRoutes, readRoutesText } from './routes-file.ts';
 import { FileNotReplaced, replaceFile } from './routes-writer.ts';
 
 const POLL_MS = 2000;
 
 export interface RouteReloaderOptions {
-  /** The routes file. */
+  /** The routes file. It need not exist. */
   readonly file: string;
   /** The acknowledgement policy of routes without one. */
   readonly ack: AckPolicy;
@@ -32,6 +32,8 @@ export class RouteReloader {
   readonly counts = { used: 0, refused: 0 };
   readonly #options: RouteReloaderOptions;
   #trouble: string | null = null;
+  /** Whether the file had content. */
+  #hadText = false;
   #version = '';
   #last: Promise<void> = Promise.resolve();
   #generation = 0;
@@ -57,6 +59,7 @@ export class RouteReloader {
   watch(): void {
     const { file, pollMs = POLL_MS } = this.#options;
     this.#version = fileVersion(file);
+    this.#hadText = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
     this.#endPoll = poll(() => this.#look(), pollMs);
   }
 
@@ -77,7 +80,7 @@ export class RouteReloader {
   }
 
   /**
-   * Adds an entry at the end of the file, replaces the file atomically, and uses its routes.
+   * Adds an entry at the end of the file, which it creates if there is none, and uses its routes.
    *
    * @returns false when the file had an equal entry before
    * @throws {ConfigError} when the file has mistakes, or would have some; it is not changed then
@@ -95,7 +98,7 @@ export class RouteReloader {
   async #add(entry: object): Promise<boolean> {
     const { file, ack, check, logger } = this.#options;
     const version = fileVersion(file);
-    const changed = appendEntry(readBounded(file), file, entry);
+    const changed = appendRoute(this.#read(), file, entry);
     if (changed !== null) {
       const { routes } = parseRoutes(changed, file, ack, this.#options.router.zone);
       check?.(routes);
@@ -117,8 +120,10 @@ export class RouteReloader {
     const { file, ack, router, logger } = this.#options;
     this.#version = fileVersion(file);
     try {
-      const { routes, warnings } = loadRoutes(file, ack, router.zone);
+      const text = this.#read();
+      const { routes, warnings } = parseRoutes(text, file, ack, router.zone);
       this.#options.check?.(routes);
+      this.#hadText = text !== '';
       for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
       const leaving = router.routes;
       router.replace(routes, leaving);
@@ -136,6 +141,21 @@ export class RouteReloader {
       );
       throw error;
     }
+  }
+
+  /**
+   * The text of the file. A file that had routes cannot become missing or empty, because an editor may remove or
+   * truncate it before it writes the new content.
+   *
+   * @throws {ConfigError}
+   */
+  #read(): string {
+    const { file } = this.#options;
+    const text = readRoutesText(file);
+    if (text !== '' || !this.#hadText) return text;
+    throw new ConfigError([
+      `${file}: it is missing or empty: write [] to use the default route again, or restart ingest`,
+    ]);
   }
 
   /** Subscribes to the topics of the current routes, and then ends the removed routes. */

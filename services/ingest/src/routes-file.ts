@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   autoDecoder,
   checkMapping,
@@ -24,7 +26,7 @@ import {
   zoneProblem,
 } from '@tidegauge/readings';
 import { didYouMean } from '@tidegauge/text';
-import { dataError, type Mistake, YamlFile } from '@tidegauge/yaml-file';
+import { appendEntry, dataError, type Mistake, readBounded, YamlFile } from '@tidegauge/yaml-file';
 import { readFilter } from './filter-options.ts';
 import { RouteNotes } from './route-notes.ts';
 import {
@@ -58,6 +60,8 @@ const MOST_ENTRIES = 1000;
 /** Longest name of a route. */
 const MAX_NAME = 1000;
 const IGNORE: Decode = () => [];
+/** The entry that is used while a routes file has none. */
+const DEFAULT_ROUTE = { topic: 'sensors/{device+}/{metric}' };
 
 /** The routes of a file, and what may be a mistake in it. */
 export interface RoutesFile {
@@ -65,19 +69,34 @@ export interface RoutesFile {
   readonly warnings: readonly string[];
 }
 
-/** The routes when ROUTES is not set. */
+/** The file of routes: ROUTES, or one in DATA_DIR. It need not exist. */
+export function routesFileOf(config: { readonly routes: string | null; readonly dataDir: string }): string {
+  return config.routes ?? join(config.dataDir, 'routes.yml');
+}
+
+/** The routes while the file has none. */
 export function defaultRoutes(ack: AckPolicy, zone: string | null = null): readonly Route[] {
-  return new RoutesReader([{ topic: 'sensors/{device+}/{metric}' }], ack, zone).routes;
+  return new RoutesReader([DEFAULT_ROUTE], ack, zone).routes;
 }
 
 /**
- * Reads a routes file, YAML or JSON: a list of routes, each with a topic or a preset.
+ * The text of a routes file, empty when there is no file.
+ *
+ * @throws {ConfigError} when it cannot be read
+ */
+export function readRoutesText(file: string): string {
+  return existsSync(file) ? readBounded(file) : '';
+}
+
+/**
+ * Reads a routes file, YAML or JSON: a list of routes, each with a topic or a preset. Without a file or an entry, the
+ * default route is used.
  *
  * @param zone of local times of routes that state none; null: UTC, with a note
  * @throws {ConfigError} with one line per mistake: file, line, column, key and reason
  */
 export function loadRoutes(file: string, ack: AckPolicy, zone: string | null = null): RoutesFile {
-  return routesOf(YamlFile.read(file), ack, zone);
+  return parseRoutes(readRoutesText(file), file, ack, zone);
 }
 
 /**
@@ -91,7 +110,30 @@ export function parseRoutes(
   ack: AckPolicy,
   zone: string | null = null,
 ): RoutesFile {
-  return routesOf(YamlFile.parse(text, name), ack, zone);
+  const file = YamlFile.parse(text, name);
+  if (hasNoEntry(file)) return { routes: defaultRoutes(ack, zone), warnings: [] };
+  const { routes, mistakes, warnings } = new RoutesReader(file.data, ack, zone);
+  if (mistakes.length > 0) throw file.error(mistakes);
+  return { routes, warnings: warnings.length === 0 ? [] : file.error(warnings).problems };
+}
+
+/**
+ * The text of a routes file with a further entry at its end. The first entry comes after the default route, which so
+ * stays in use.
+ *
+ * @param name the name of the file in errors
+ * @returns null when an equal entry is in use already
+ * @throws {ConfigError} as `appendEntry` does
+ */
+export function appendRoute(text: string, name: string, entry: object): string | null {
+  const isFirst = hasNoEntry(YamlFile.parse(text, name));
+  const before = isFirst ? (appendEntry(text, name, DEFAULT_ROUTE) ?? text) : text;
+  return appendEntry(before, name, entry);
+}
+
+function hasNoEntry({ data }: YamlFile): boolean {
+  const entries = data ?? [];
+  return Array.isArray(entries) && entries.length === 0;
 }
 
 /**
@@ -106,12 +148,6 @@ export function routesOfEntry(entry: object, ack: AckPolicy, zone: string | null
     'route',
     mistakes.map((mistake) => ({ ...mistake, path: mistake.path.slice(1) })),
   );
-}
-
-function routesOf(file: YamlFile, ack: AckPolicy, zone: string | null): RoutesFile {
-  const { routes, mistakes, warnings } = new RoutesReader(file.data, ack, zone);
-  if (mistakes.length > 0) throw file.error(mistakes);
-  return { routes, warnings: warnings.length === 0 ? [] : file.error(warnings).problems };
 }
 
 /** What a route is made of, after its entry was checked. */
@@ -133,7 +169,7 @@ class RoutesReader {
   constructor(data: unknown, ack: AckPolicy, zone: string | null) {
     this.#ack = ack;
     this.#siteZone = zone;
-    if (!Array.isArray(data) || data.length === 0) {
+    if (!Array.isArray(data)) {
       this.mistakes.push({ path: [], message: 'it must be a list of routes, each with a topic or a preset' });
       return;
     }

@@ -1,10 +1,13 @@
-import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 
+/** A new file is private, as the other files in DATA_DIR are. */
+const NEW_MODE = 0o600;
 /** What an operator does for each reason why a file cannot be replaced. */
 const HINTS: Readonly<Record<string, string>> = {
   EACCES: 'let the user of ingest write the file and its directory, or add the route to the file yourself',
   EPERM: 'let the user of ingest write the file and its directory, or add the route to the file yourself',
   EROFS: 'it is mounted read-only: add the route where the file comes from',
+  ENOENT: 'create its directory',
   EBUSY: 'the file is a separate mount: mount its directory, or add the route where the file comes from',
   ENOSPC: 'the disk is full',
 };
@@ -15,18 +18,19 @@ export class FileNotReplaced extends Error {
 }
 
 /**
- * Replaces a file atomically and durably: readers see the old content or the new one, also after a power failure. A
- * symbolic link stays, and the file keeps its mode.
+ * Replaces or creates a file atomically and durably: readers see the old content or the new one, also after a power
+ * failure. A symbolic link stays, and an existing file keeps its mode.
  *
  * @throws {FileNotReplaced} when it cannot be replaced; the old content stays
  */
 export async function replaceFile(file: string, text: string): Promise<void> {
   let draft: string | null = null;
   try {
-    const target = await realpath(file);
+    const isNew = (await lstat(file).catch(() => null)) === null;
+    const target = isNew ? file : await realpath(file);
     draft = `${target}.${process.pid}.new`;
-    const { mode } = await stat(target);
-    const handle = await open(draft, 'w', mode & 0o777);
+    const mode = isNew ? NEW_MODE : (await stat(target)).mode & 0o777;
+    const handle = await open(draft, 'w', mode);
     try {
       await handle.writeFile(text);
       await handle.sync();
@@ -34,7 +38,7 @@ export async function replaceFile(file: string, text: string): Promise<void> {
       await handle.close();
     }
     // The mask of the process can have removed bits.
-    await chmod(draft, mode & 0o777);
+    await chmod(draft, mode);
     await rename(draft, target);
   } catch (error) {
     if (draft !== null) await rm(draft, { force: true }).catch(() => {});

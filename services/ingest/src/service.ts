@@ -47,7 +47,7 @@ import { RulesFile } from './retention/rules-file.ts';
 import { RollupWorker } from './rollup-worker.ts';
 import { RouteReloader } from './route-reloader.ts';
 import { type Route, Router } from './routes.ts';
-import { defaultRoutes, loadRoutes } from './routes-file.ts';
+import { loadRoutes, routesFileOf } from './routes-file.ts';
 import { SensorClocksFile } from './sensor-clocks-file.ts';
 import type { settings } from './settings.ts';
 import { Spool } from './spool.ts';
@@ -68,11 +68,11 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   checkAccess(login);
   const logger = createLogger('ingest', config.logLevel);
   const metrics = new Metrics(config.boardName);
-  const { routes, warnings } =
-    config.routes === null
-      ? { routes: defaultRoutes(config.ack, config.timeZone), warnings: [] }
-      : loadRoutes(config.routes, config.ack, config.timeZone);
+  const routesFile = routesFileOf(config);
+  const { routes, warnings } = loadRoutes(routesFile, config.ack, config.timeZone);
   for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
+  if (config.routes !== null && !existsSync(routesFile))
+    logger.warn({ file: routesFile }, 'there is no routes file: the default route is used until it exists');
   checkShared(routes, config.shareGroup);
   const levels = findTopicLevels(config.dataDir, config.topicLevels);
   const router = new Router(routes, {
@@ -170,18 +170,15 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       connected: isConnected(),
       reconnects: broker?.session.stats.reconnects ?? 0,
     });
-    const reloader =
-      config.routes === null
-        ? null
-        : new RouteReloader({
-            file: config.routes,
-            ack: config.ack,
-            router,
-            check: (routes) => checkShared(routes, config.shareGroup),
-            subscribe: async (routes) =>
-              void (await Promise.all(sources.map((source) => source.subscribe(routes)))),
-            logger,
-          });
+    const reloader = new RouteReloader({
+      file: routesFile,
+      ack: config.ack,
+      router,
+      check: (routes) => checkShared(routes, config.shareGroup),
+      subscribe: async (routes) =>
+        void (await Promise.all(sources.map((source) => source.subscribe(routes)))),
+      logger,
+    });
     const rollups =
       config.rollups && store.capabilities.rollups
         ? new RollupWorker(store, `${instance}.${randomUUID()}`, logger.child({ component: 'rollups' }))
@@ -219,7 +216,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       retention,
       warnings: () =>
         [
-          reloader?.warning ?? [],
+          reloader.warning ?? [],
           rulesReloader.warning ?? [],
           keepRules.warning ?? [],
           ledgerFile?.trouble ?? [],
@@ -239,7 +236,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     };
     if (store.trouble === null) await useStore();
     else store.opened.then(useStore).catch(broken.reject);
-    if (reloader !== null) undo.push(watchRoutes(reloader));
+    undo.push(watchRoutes(reloader));
     keepHeapSmall();
     for (const source of sources) await source.start(pipeline, signal);
     if (!existsSync(alertsFile) && alerts.channels.length > 0)

@@ -117,7 +117,7 @@ export const settings = defineConfig({
   },
   routes: {
     kind: text('a file name'),
-    help: 'YAML or JSON file of routes. Default: one route, sensors/{device+}/{metric}, in any format.',
+    help: 'YAML or JSON file of routes. A change is used without a restart. Default: DATA_DIR/routes.yml. Without a file or an entry there is one route, sensors/{device+}/{metric}, in any format.',
   },
   topicLevels: TOPIC_LEVELS_SETTING,
   ...TIME_SETTINGS,

@@ -108,8 +108,8 @@ test('a refusal of ingest is shown, and nothing is added without a confirmation'
   api.ingest.causes = [cause('ingest-1.1', {})];
   api.ingest.intercept = (request, response) => {
     if (request.url !== '/routes') return false;
-    const detail = 'ingest-1 has no routes file: start it with ROUTES (--routes), and add the route again.';
-    response.writeHead(409).end(JSON.stringify({ title: 'No routes file', detail }));
+    const detail = 'the routes file routes.yml cannot be written: EROFS: it is mounted read-only.';
+    response.writeHead(409).end(JSON.stringify({ title: 'Routes file not writable', detail }));
     return true;
   };
   await visit(api, { viewport: WIDE, expect: /Failed to load resource.* 409/ }, async (page) => {
@@ -123,7 +123,7 @@ test('a refusal of ingest is shown, and nothing is added without a confirmation'
     assert.equal(api.ingest.routes.length, 0);
     await add.click();
     await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
-    await until('the refusal', async () => /start it with ROUTES/.test(await textOf(page, '#causes-said')));
+    await until('the refusal', async () => /cannot be written/.test(await textOf(page, '#causes-said')));
   });
 });
 

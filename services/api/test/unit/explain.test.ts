@@ -107,8 +107,8 @@ test('a route is added to all ingest processes, with an audit entry, and a refus
     [['addRoute', 'done']],
   );
 
-  const detail = 'ingest-1 has no routes file: start it with ROUTES (--routes), and add the route again.';
-  const problem = JSON.stringify({ title: 'No routes file', detail });
+  const detail = 'the routes file routes.yml cannot be written: EROFS: it is mounted read-only.';
+  const problem = JSON.stringify({ title: 'Routes file not writable', detail });
   first.ingest.intercept = (request, response) => {
     if (request.url !== '/routes') return false;
     response.writeHead(409, { 'Content-Type': 'application/problem+json' }).end(problem);

@@ -138,11 +138,28 @@ test('a route with mistakes, or one that cannot be written, changes nothing and 
   assert.match(answer.body.detail, /The routes file would have mistakes: .*link\.yml:2:3: \[1\]\.nam/);
 });
 
-test('ingest without a routes file names the setting, and an explanation needs a message', async (context) => {
+test('without a routes file a route is added to one in the data directory, beside the default route', async (context) => {
+  const { client, directory, ingest, send } = await setUp(context, null);
+  const reloaded = await send<RoutesDocument>('POST', '/routes/reload');
+  assert.deepEqual([reloaded.status, reloaded.body.routes.length], [200, 1]);
+  const route = { topic: 'plant/{device}/{metric}' };
+  const added = await send<RouteAddedDocument>('POST', '/routes', { route });
+  assert.deepEqual([added.status, added.body.added], [200, true]);
+  const file = join(directory, 'routes.yml');
+  const topics = ['sensors/{device+}/{metric}', route.topic];
+  assert.equal(await readFile(file, 'utf8'), topics.map((topic) => `- topic: ${topic}\n`).join(''));
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  const { body } = await send<RoutesDocument>('GET', '/routes');
+  assert.deepEqual(
+    body.routes.map(({ topic }) => topic),
+    topics,
+  );
+  await client.publishAsync('sensors/boiler/temperature', '21.5', { qos: 1 });
+  await ingest.until(({ readings }) => readings.stored === 1, 10_000);
+});
+
+test('an explanation needs a message', async (context) => {
   const { send } = await setUp(context, null);
-  const added = await send('POST', '/routes', { route: { preset: 'tasmota' } });
-  assert.equal(added.status, 409);
-  assert.match(added.body.detail, /has no routes file: start it with ROUTES \(--routes\)/);
   const refused = async (body: unknown, status: number, detail: RegExp) => {
     const answer = await send('POST', '/explain', body);
     assert.equal(answer.status, status, JSON.stringify(answer.body));
