@@ -35,6 +35,25 @@ def test_readings_are_sent_in_batches_and_read_page_by_page(client: Client) -> N
     assert [reading['value'] for reading in client.latest('site-1/pump', 'nothing')] == [249]
 
 
+def test_newest_readings_and_aggregates_of_several_devices(client: Client) -> None:
+    for device in ('newest/a', 'newest/b'):
+        client.send(series(120), device=device, metric='rpm')
+    client.send([{'t': START, 'v': 'on'}], device='newest/b', metric='state')
+    newest = [(each['device'], each['metric'], each['value']) for each in client.latest_of('newest', page_size=2)]
+    assert newest == [('newest/a', 'rpm', 119), ('newest/b', 'rpm', 119), ('newest/b', 'state', 'on')]
+    assert [reading['value'] for reading in client.latest_of('newest', metrics=['state'])] == ['on']
+    found = client.aggregates(
+        ['newest/a', 'newest/b'],
+        ['rpm'],
+        since=START,
+        until=START + timedelta(minutes=2),
+        bucket='1m',
+        figures=['max'],
+    )
+    largest = {each['device']: [bucket['max'] for bucket in each['buckets']] for each in found}
+    assert largest == {'newest/a': [59, 119], 'newest/b': [59, 119]}
+
+
 def test_readings_of_a_device_are_deleted(client: Client) -> None:
     client.send(series(20), device='site-1/deleted', metric='rpm')
     since, until = START + timedelta(seconds=5), START + timedelta(seconds=15)

@@ -46,6 +46,11 @@ export interface DeleteQuery extends Omit<Query<'deleteReadings'>, 'from' | 'to'
 
 export interface DevicesQuery extends Omit<Query<'listDevices'>, 'cursor' | 'limit'>, PageOptions {}
 
+/** Which registered devices, and which of their metrics. Default: all. */
+export interface LatestQuery
+  extends Omit<Query<'latestReadings'>, 'device' | 'cursor' | 'limit'>,
+    PageOptions {}
+
 interface Page<T> {
   readonly items: readonly T[];
   readonly next: string | null;
@@ -93,6 +98,20 @@ export class TidegaugeClient {
    */
   export(query: ExportQuery = {}): AsyncGenerator<Reading, void> {
     return exportReadings(this.api, query);
+  }
+
+  /**
+   * The newest reading of each metric of the registered devices that match, by device and metric.
+   *
+   * @throws {ProblemError} when the API refuses the query
+   */
+  latest(query: LatestQuery = {}): AsyncGenerator<Reading, void> {
+    const { pageSize, retryForMs, signal, ...rest } = query;
+    return items({ pageSize, retryForMs, signal }, async (paging, trySignal) => {
+      const init = { params: { query: definedOf({ ...rest, ...paging }) }, signal: trySignal };
+      const page = dataOf(await this.api.GET('/v1/readings/latest', init));
+      return { items: page.readings, next: page.next };
+    });
   }
 
   /** All devices that match, by name. @throws {ProblemError} when the API refuses the query */

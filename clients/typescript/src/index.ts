@@ -3,6 +3,7 @@ export {
   type DeleteQuery,
   type Device,
   type DevicesQuery,
+  type LatestQuery,
   type ReadingsQuery,
   TidegaugeClient,
 } from './client.ts';

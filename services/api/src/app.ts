@@ -35,6 +35,7 @@ import { openTsdbHandlers } from './opentsdb/handlers.ts';
 import { apiOperations } from './operation-table.ts';
 import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
+import { aggregateHandlers } from './routes/aggregates.ts';
 import { alertHandlers } from './routes/alerts.ts';
 import { auditHandlers } from './routes/audit.ts';
 import { deviceHandlers } from './routes/devices.ts';
@@ -150,6 +151,7 @@ export function createApp(dependencies: AppDependencies): App {
   };
   const handlers = {
     ...readings,
+    ...aggregateHandlers(store, answers),
     ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),
     ...deviceHandlers(store, cursors, answers),

@@ -6,6 +6,7 @@ export const DEVICE_OPERATIONS: ReadonlySet<string> = new Set([
   'listReadings',
   'latestReadings',
   'aggregateReadings',
+  'aggregateSeries',
   'groupReadings',
   'exportReadings',
   'deliverReadings',

@@ -12,7 +12,17 @@ from tidegauge_client.export import export
 from tidegauge_client.http import Http, Query, retry
 from tidegauge_client.live import Gap, NewReadings, follow
 from tidegauge_client.sending import batches, with_times
-from tidegauge_client.types import Delivery, Device, DeviceWithUnits, NewReading, Reading, Time, time_text
+from tidegauge_client.types import (
+    Aggregate,
+    Delivery,
+    Device,
+    DeviceWithUnits,
+    Figure,
+    NewReading,
+    Reading,
+    Time,
+    time_text,
+)
 
 
 class Client:
@@ -124,6 +134,50 @@ class Client:
         answer = self._get('/v1/readings/latest', {'device': devices})
         readings: list[Reading] = answer['readings']
         return readings
+
+    def latest_of(  # noqa: PLR0913
+        self,
+        prefix: str | None = None,
+        *,
+        metrics: Sequence[str] = (),
+        site: str | None = None,
+        city: str | None = None,
+        kind: str | None = None,
+        year: int | None = None,
+        page_size: int = 1000,
+    ) -> Iterator[Reading]:
+        """Yield the newest reading of each metric of the registered devices that match, page by page.
+
+        Without arguments, of all registered devices. With a `prefix`, of this device and all devices below it.
+        """
+        query = {'prefix': prefix, 'metric': metrics or None, **_filters(site, city, kind, year)}
+        yield from self._pages('/v1/readings/latest', 'readings', query, page_size)
+
+    def aggregates(  # noqa: PLR0913
+        self,
+        devices: Sequence[str],
+        metrics: Sequence[str],
+        *,
+        since: Time,
+        until: Time | None = None,
+        bucket: str,
+        figures: Sequence[Figure] = (),
+    ) -> list[Aggregate]:
+        """Return figures of up to 50 series in [since, until), in buckets such as `5m`.
+
+        The n-th metric belongs to the n-th device; a single device or metric belongs to all. Default of `figures`: count,
+        min, max, mean and sum.
+        """
+        query = {
+            'device': devices,
+            'metric': metrics,
+            'from': time_text(since),
+            'to': None if until is None else time_text(until),
+            'bucket': bucket,
+            'fn': ','.join(figures) or None,
+        }
+        series: list[Aggregate] = self._get('/v1/readings/series', query)['series']
+        return series
 
     def devices(
         self,

@@ -6,6 +6,8 @@ from typing import Literal, NotRequired, TypedDict
 Time = datetime | str | float
 """A datetime with a zone, ISO 8601, or a number since 1970 whose size decides its unit."""
 
+Figure = Literal['count', 'min', 'max', 'mean', 'sum', 'first', 'last']
+
 
 class Reading(TypedDict):
     """A stored reading. Times are ISO 8601 in UTC."""
@@ -31,6 +33,33 @@ class NewReading(TypedDict):
     t: NotRequired[Time]
     boot: NotRequired[str]
     seq: NotRequired[int]
+
+
+class Bucket(TypedDict):
+    """Figures of the readings of one bucket. `time` is its start."""
+
+    time: str
+    count: int
+    min: NotRequired[float]
+    max: NotRequired[float]
+    mean: NotRequired[float]
+    sum: NotRequired[float]
+    first: NotRequired[float]
+    firstTime: NotRequired[str]  # noqa: N815
+    last: NotRequired[float]
+    lastTime: NotRequired[str]  # noqa: N815
+
+
+class Aggregate(TypedDict):
+    """The buckets of one series that hold readings, by time, and where their figures come from."""
+
+    device: str
+    metric: str
+    unit: NotRequired[str]
+    buckets: list[Bucket]
+    sources: list[Literal['raw', 'minute', 'hour', 'day']]
+    incompleteBefore: str | None  # noqa: N815
+    """Readings before this time were needed and can be deleted. None: the figures are complete."""
 
 
 class Device(TypedDict):

@@ -141,6 +141,11 @@ test('typed requests write lists and filters as the API reads them', async () =>
       ['site-1/pump', 249],
     ],
   );
+  const newest = await collect(client.latest({ prefix: 'site-1/pump', metric: ['rpm'], pageSize: 1 }));
+  assert.deepEqual(
+    newest.map(({ device, value }) => [device, value]),
+    [['site-1/pump', 249]],
+  );
 });
 
 test('an aggregate has the functions that are requested', async () => {
@@ -152,6 +157,13 @@ test('an aggregate has the functions that are requested', async () => {
   assert.deepEqual(data!.buckets, [
     { time: '2026-11-21T00:00:00.000000Z', count: 250, max: 249, mean: 124.5 },
   ]);
+  const { device, metric, ...range } = query;
+  const several = await client.api.GET('/v1/readings/series', {
+    params: { query: { ...range, device: [device, 'nothing'], metric: [metric], fn: ['mean', 'max'] } },
+  });
+  const [first, second] = dataOf(several).series;
+  assert.deepEqual(first!.buckets, data!.buckets);
+  assert.deepEqual(second!.buckets, []);
 });
 
 test('without the token, a change is refused with the problem of the API', async () => {

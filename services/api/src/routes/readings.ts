@@ -1,9 +1,6 @@
-import { deviceNameProblem, formatTime, metricNameProblem, now, type Reading } from '@tidegauge/readings';
+import { deviceNameProblem, formatTime, metricNameProblem } from '@tidegauge/readings';
 import { demandUnlimited, demandWithin, limitOf, senderOf, Turns } from '@tidegauge/service';
 import {
-  type AggregateOrigin,
-  type Bucket,
-  compareText,
   type DeleteQuery,
   type DeviceFilter,
   type Group,
@@ -11,27 +8,24 @@ import {
   type GroupOrder,
   type GroupQuery,
   type Groups,
-  MAX_METRICS_READ,
   type Order,
   type RangeCursor,
   type Store,
   StoreError,
 } from '@tidegauge/storage';
 import { type Answers, type List, Pages, sizeOfReading } from '../answers.ts';
+import { BUCKET_BYTES, FIGURES, toBucketDocument, toOriginDocument } from '../bucket-document.ts';
 import type { Cursors } from '../cursor.ts';
 import type { Handlers, PlainHandler } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
+import { latestOf, latestOfDevices, ofMetrics } from '../latest.ts';
 import { bucketLength, defined, device, filterOf, invalid, metric, queryOf, time } from '../parameters.ts';
 import { ReadingUnits } from '../reading-units.ts';
 
-/** Largest number of buckets in an answer. It is below the limit of the store, because they are held in memory. */
-const MAX_BUCKETS = 10_000;
 /** The time after which a request to delete readings answers that there are more, milliseconds. */
 const DELETE_MS = 10_000;
 /** Deliveries of readings that are forwarded at once. The client of ingest has a few connections more. */
 const DELIVERIES = 48;
-/** Approximate memory of a bucket and its document, bytes. */
-const BUCKET_BYTES = 300;
 /** Approximate memory of a group and its document without its key, bytes. */
 const GROUP_BYTES = 350;
 
@@ -45,13 +39,12 @@ interface RangeParameters extends DeviceFilter {
   readonly cursor: string;
 }
 
-interface AggregateParameters {
-  readonly device: string;
-  readonly metric: string;
-  readonly from: string;
-  readonly to: string;
-  readonly bucket: string;
-  readonly fn: readonly (Figure | End)[];
+interface LatestParameters extends DeviceFilter {
+  readonly device: readonly string[];
+  readonly prefix: string;
+  readonly metric: readonly string[];
+  readonly limit: number;
+  readonly cursor: string;
 }
 
 interface GroupParameters extends DeviceFilter {
@@ -64,11 +57,6 @@ interface GroupParameters extends DeviceFilter {
   readonly order: GroupOrder;
   readonly limit: number;
 }
-
-type Figure = 'count' | 'min' | 'max' | 'mean' | 'sum';
-type End = 'first' | 'last';
-const FIGURES: readonly Figure[] = ['count', 'min', 'max', 'mean', 'sum'];
-const ENDS: readonly End[] = ['first', 'last'];
 
 export function readingHandlers(
   store: Store,
@@ -145,57 +133,37 @@ export function readingHandlers(
     },
 
     latestReadings: async (call, response) => {
-      const names = queryOf<{ device: readonly string[] }>(call).device ?? [];
-      const devices = names.map((name, index) => demandWithin(call, device(name, `/query/device/${index}`)));
+      const query = queryOf<LatestParameters>(call);
+      const { device: names, prefix, limit, cursor } = query;
+      const filter = filterOf(query);
+      const metrics = query.metric?.map((name, at) => metric(name, `/query/metric/${at}`)!);
       const { prepare, toDocument } = new ReadingUnits(store);
-      await answers.list(response, {
-        name: 'readings',
-        items: new Pages(latestOf(store, devices)),
-        limit: Number.POSITIVE_INFINITY,
-        sizeOf: sizeOfReading,
-        prepare,
-        toDocument,
-      });
-    },
-
-    aggregateReadings: async (call, response) => {
-      const query = queryOf<AggregateParameters>(call);
-      const series = { device: demandWithin(call, device(query.device)), metric: metric(query.metric)! };
-      const from = time(query.from, '/query/from')!;
-      const to = time(query.to, '/query/to') ?? now();
-      const bucket = bucketLength(query.bucket!);
-      if ((to - from) / bucket > MAX_BUCKETS) {
-        throw invalid(
-          '/query/bucket',
-          `makes more than ${MAX_BUCKETS} buckets from \`from\` to \`to\`: take a longer one`,
-        );
+      const list = { name: 'readings', sizeOf: sizeOfReading, prepare, toDocument };
+      if (names !== undefined) {
+        if ([prefix, filter, limit, cursor].some((each) => each !== undefined)) {
+          const others = 'prefix, site, city, kind, year, limit and cursor';
+          throw invalid('/query/device', `names all devices of the answer: leave out ${others}, or device`);
+        }
+        const devices = names.map((name, at) => demandWithin(call, device(name, `/query/device/${at}`)));
+        await answers.list(response, {
+          ...list,
+          items: new Pages(ofMetrics(latestOf(store, devices), metrics)),
+          limit: Number.POSITIVE_INFINITY,
+          rest: () => ({ next: null }),
+        });
+        return;
       }
-      const figures = FIGURES.filter(
-        (figure) => figure === 'count' || (query.fn ?? FIGURES).includes(figure),
-      );
-      const ends = ENDS.filter((end) => query.fn?.includes(end) === true);
-      let unit: string | null = null;
-      let held = 0;
-      let origin: AggregateOrigin = { sources: [], incompleteBefore: null };
-      const buckets = async function* () {
-        const [found, units] = await Promise.all([
-          store.readings.aggregate({ ...series, from, to, bucket, ends: ends.length > 0 }),
-          store.readings.units([series]),
-        ]);
-        unit = units[0] ?? null;
-        origin = found;
-        held = found.buckets.length;
-        yield* found.buckets;
-      };
+      const within =
+        prefix === undefined ? limitOf(call) : demandWithin(call, device(prefix, '/query/prefix'));
+      const key = ['latest', within, filter?.site, filter?.city, filter?.kind, filter?.year, metrics];
+      const after = cursor === undefined ? undefined : cursors.read(key, cursor, isSeries);
+      const selection = { filter, within, after: after && { device: after[0], metric: after[1] } };
       await answers.list(response, {
-        name: 'buckets',
+        ...list,
         cost: 'scan',
-        items: buckets(),
-        limit: MAX_BUCKETS + 1,
-        sizeOf: () => BUCKET_BYTES,
-        held: () => BUCKET_BYTES * held,
-        toDocument: (each) => toBucketDocument(each, figures, ends),
-        rest: () => ({ ...toOriginDocument(origin), ...(unit === null ? {} : { unit }) }),
+        items: new Pages(ofMetrics(latestOfDevices(store, selection), metrics)),
+        limit: limit ?? 1000,
+        next: ({ device, metric }) => cursors.write(key, [device, metric]),
       });
     },
 
@@ -299,24 +267,6 @@ function groupsOf(store: Store, query: GroupQuery): Omit<List<Group>, 'limit'> {
   };
 }
 
-/** Reads as many readings at a time as one device can have, so that only part of the answer is in memory. */
-async function* latestOf(store: Store, devices: readonly string[]): AsyncGenerator<readonly Reading[]> {
-  for (let rest = [...new Set(devices)].sort(compareText); rest.length > 0; ) {
-    const page = await store.readings.latest(rest, MAX_METRICS_READ + 1);
-    const last = page.at(-1)?.device;
-    if (page.length <= MAX_METRICS_READ || last === undefined) {
-      yield page;
-      return;
-    }
-    // The last device may have more readings, so the next page begins with it.
-    const whole = page.filter(({ device }) => device !== last);
-    if (whole.length === 0)
-      throw invalid('/query/device', `${last} has more than ${MAX_METRICS_READ} metrics`);
-    yield whole;
-    rest = rest.slice(rest.indexOf(last));
-  }
-}
-
 type Position = readonly [time: number, metric: string];
 
 function isPosition(value: unknown): value is Position {
@@ -338,24 +288,11 @@ function isPlace(value: unknown): value is Place {
   return typeof device === 'string' && deviceNameProblem(device) === null && isPosition(position);
 }
 
+/** The position of a list of the newest readings. */
+function isSeries(value: unknown): value is readonly [device: string, metric: string] {
+  return Array.isArray(value) && isPlace([value[0], [0, value[1]]]);
+}
+
 function positionOf([time, metric]: Position): RangeCursor {
   return { time, metric };
-}
-
-function toOriginDocument({ sources, incompleteBefore }: AggregateOrigin): Record<string, unknown> {
-  return { sources, incompleteBefore: incompleteBefore === null ? null : formatTime(incompleteBefore) };
-}
-
-function toBucketDocument(
-  bucket: Bucket,
-  figures: readonly Figure[],
-  ends: readonly End[] = [],
-): Record<string, unknown> {
-  const document: Record<string, unknown> = { time: formatTime(bucket.time) };
-  for (const figure of figures) document[figure] = bucket[figure];
-  for (const end of ends) {
-    document[end] = bucket[end];
-    document[`${end}Time`] = formatTime(bucket[`${end}Time`]!);
-  }
-  return document;
 }

@@ -58,6 +58,7 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
     'GET',
     '/v1/readings/aggregate?device=site-3&metric=m&from=2026-11-21T00:00Z&bucket=1d',
   ],
+  aggregateSeries: ['GET', '/v1/readings/series?device=site-3&metric=m&from=2026-11-21T00:00Z&bucket=1d'],
   groupReadings: ['GET', '/v1/readings/groups?by=day'],
   exportReadings: ['GET', '/v1/export'],
   listDevices: ['GET', '/v1/devices'],
@@ -248,7 +249,9 @@ test('a key of some devices reads and changes these only, and other operations r
       ['DELETE', `/v1/devices/${device}`],
       ['GET', `/v1/readings?device=${device}`],
       ['GET', `/v1/readings/latest?device=site-3&device=${device}`],
+      ['GET', `/v1/readings/latest?prefix=${device}`],
       ['GET', `/v1/readings/aggregate?device=${device}&metric=m&from=0&bucket=1d`],
+      ['GET', `/v1/readings/series?device=site-3&device=${device}&metric=m&from=0&bucket=9000d`],
       ['GET', `/v1/readings/groups?by=all&prefix=${device}`],
       ['GET', `/v1/export?device=site-3&device=${device}`],
       ['GET', `/v1/export?prefix=${device}`],
@@ -267,6 +270,12 @@ test('a key of some devices reads and changes these only, and other operations r
   assert.deepEqual(
     grouped.map(({ key }: { key: string }) => key),
     mine,
+  );
+  const latest = (await call('GET', '/v1/readings/latest')).body.readings;
+  // The loop above has deleted the registration of the other one.
+  assert.deepEqual(
+    latest.map(({ device }: { device: string }) => device),
+    ['site-3', 'site-3/z'],
   );
   for (const query of ['', '?prefix=site-3', '?afterDevice=a&afterMetric=m&afterTime=0']) {
     const lines = String((await call('GET', `/v1/export${query}`)).body)

@@ -295,6 +295,100 @@ test('latest accepts 200 devices and refuses 201', async (t) => {
   assertProblem(await api.call('GET', `/v1/readings/latest?${names(201)}`), 400, /200 items/);
 });
 
+test('latest returns pages of all registered devices, of a prefix and of those that match', async (t) => {
+  const api = await startApi(t);
+  const names = ['site-3', 'site-3-a', 'site-3/boiler', 'site-3/pump', 'site-30', 'z'];
+  for (const name of names)
+    await api.store.devices.put({ ...unknownDevice(name), site: name.startsWith('site-3/') ? 's3' : null });
+  const metrics = ['humidity', 'rpm', 'temperature'];
+  for (const device of [...names.filter((name) => name !== 'site-30'), 'unlisted']) {
+    for (const metric of metrics)
+      await api.store.readings.write([1, 2].map((second) => reading(second, { device, metric })));
+  }
+  const allOf = async (query: string) => {
+    const found: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const path: string = `/v1/readings/latest?${query}${cursor === '' ? '' : `&cursor=${cursor}`}`;
+      const { status, body } = await api.call('GET', path);
+      assert.equal(status, 200, JSON.stringify(body));
+      for (const each of body.readings) {
+        assert.equal(each.value, 2);
+        found.push(`${each.device} ${each.metric}`);
+      }
+      cursor = body.next;
+    }
+    return found;
+  };
+  const series = (some: readonly string[], of = metrics) =>
+    some.flatMap((device) => of.map((metric) => `${device} ${metric}`));
+  for (const limit of [1, 2, 3, 4, 1000]) {
+    const paging = `limit=${limit}`;
+    assert.deepEqual(await allOf(paging), series(names.filter((name) => name !== 'site-30')));
+    const below = series(['site-3', 'site-3/boiler', 'site-3/pump']);
+    assert.deepEqual(await allOf(`prefix=site-3&${paging}`), below);
+    assert.deepEqual(await allOf(`site=s3&${paging}`), series(['site-3/boiler', 'site-3/pump']));
+    const some = ['rpm', 'temperature'];
+    assert.deepEqual(
+      await allOf(`prefix=site-3&site=s3&metric=temperature&metric=rpm&metric=none&${paging}`),
+      series(['site-3/boiler', 'site-3/pump'], some),
+    );
+  }
+  assert.deepEqual(await allOf('prefix=nowhere'), []);
+  const { body } = await api.call('GET', '/v1/readings/latest?device=site-3&device=unlisted&metric=rpm');
+  assert.deepEqual([body.readings.length, body.next], [2, null]);
+  const first = await api.call('GET', '/v1/readings/latest?prefix=site-3&limit=1');
+  for (const query of ['', 'prefix=site-30&', 'prefix=site-3&metric=rpm&', 'prefix=site-3&site=s3&']) {
+    const path = `/v1/readings/latest?${query}limit=1&cursor=${first.body.next}`;
+    assertProblem(await api.call('GET', path), 400, /not a cursor of this query/);
+  }
+  for (const other of ['prefix=a', 'site=s3', 'year=1', 'limit=1', `cursor=${first.body.next}`])
+    assertProblem(await api.call('GET', `/v1/readings/latest?device=z&${other}`), 400, /or device/);
+});
+
+test('aggregates of several series have the same buckets, and are those of each series alone', async (t) => {
+  const api = await startApi(t);
+  const probe = 'site-3/boiler/probe-7';
+  await api.store.readings.write(
+    ['temperature', 'rpm'].flatMap((metric) => [1, 2, 61].map((second) => reading(second, { metric }))),
+  );
+  await api.store.readings.write([reading(2, { device: 'b', value: 7 })]);
+  await api.store.readings.write([reading(3, { device: 'b', value: 'x' })]);
+  await api.store.readings.setUnits([{ device: probe, metric: 'temperature', unit: 'Cel' }]);
+  const range = 'from=2026-11-21T00:00:00Z&to=2026-11-21T00:05:00Z&bucket=1m&fn=mean,last';
+  const check = async (query: string, series: readonly (readonly [device: string, metric: string])[]) => {
+    const { status, body } = await api.call('GET', `/v1/readings/series?${query}&${range}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    const expected = await Promise.all(
+      series.map(async ([device, metric]) => {
+        const path = `/v1/readings/aggregate?device=${device}&metric=${metric}&${range}`;
+        return { device, metric, ...(await api.call('GET', path)).body };
+      }),
+    );
+    assert.deepEqual(body.series, expected);
+  };
+  await check(`device=${probe}&device=b&device=none&metric=temperature`, [
+    [probe, 'temperature'],
+    ['b', 'temperature'],
+    ['none', 'temperature'],
+  ]);
+  await check(`device=${probe}&metric=rpm&metric=temperature`, [
+    [probe, 'rpm'],
+    [probe, 'temperature'],
+  ]);
+  await check(`device=b&device=${probe}&metric=temperature&metric=rpm`, [
+    ['b', 'temperature'],
+    [probe, 'rpm'],
+  ]);
+  const many = Array.from({ length: 50 }, (_, index) => `device=d${index}`).join('&');
+  const refused = async (query: string, message: RegExp) =>
+    assertProblem(await api.call('GET', `/v1/readings/series?${query}`), 400, message);
+  await refused(`device=a&device=b&device=c&metric=m&metric=n&${range}`, /2 names for 3 devices/);
+  await refused(`${many}&device=more&metric=m&${range}`, /50 items/);
+  await refused(`${many}&metric=m&from=0&to=2000&bucket=1s`, /more than 50000 buckets of 50 series/);
+  await refused('device=a&metric=m&from=0&to=20000&bucket=1s', /more than 10000 buckets/);
+  await refused(`device=a&device=b%20c&metric=m&${range}`, /segment/);
+});
+
 test('aggregate returns the requested figures, and always the count', async (t) => {
   const api = await startApi(t);
   await api.store.readings.write([1, 2, 61, 62, 63].map((second) => reading(second)));
