@@ -1,3 +1,4 @@
+export * from './annotation.ts';
 export * from './codec.ts';
 export { autoDecoder } from './codecs/auto.ts';
 export { unreadForm } from './codecs/forms/unread.ts';

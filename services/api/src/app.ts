@@ -37,6 +37,7 @@ import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
 import { aggregateHandlers } from './routes/aggregates.ts';
 import { alertHandlers } from './routes/alerts.ts';
+import { annotationHandlers } from './routes/annotations.ts';
 import { auditHandlers } from './routes/audit.ts';
 import { deviceHandlers } from './routes/devices.ts';
 import { explainHandlers } from './routes/explain.ts';
@@ -49,6 +50,8 @@ import { sessionHandlers } from './routes/session.ts';
 
 /** Largest body of a request for a device, bytes. A device with all its attributes fits. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
+/** Largest body of a request for an annotation, bytes. */
+const ANNOTATION_BODY_LIMIT = 32 * 1024;
 /** Largest body with a message to explain or a route, bytes, as ingest accepts it. */
 const ROUTE_BODY_LIMIT = 256 * 1024;
 /** What the JSON of routes and queries may have. A parsed value takes far more memory than its bytes. */
@@ -144,6 +147,7 @@ export function createApp(dependencies: AppDependencies): App {
   const routeBytes = Math.min(ROUTE_BODY_LIMIT, config.bodyLimit);
   const readers = {
     readings: [budget, express.raw(sent)],
+    annotations: [budget, express.json({ type: () => true, limit: ANNOTATION_BODY_LIMIT })],
     devices: [budget, express.json({ type: () => true, limit: DEVICE_BODY_LIMIT })],
     records: [handedBody(lane), budget, express.json(sent)],
     routes: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
@@ -152,6 +156,7 @@ export function createApp(dependencies: AppDependencies): App {
   const handlers = {
     ...readings,
     ...aggregateHandlers(store, answers),
+    ...annotationHandlers(store, cursors, answers),
     ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),
     ...deviceHandlers(store, cursors, answers),

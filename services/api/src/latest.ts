@@ -1,4 +1,4 @@
-import type { Reading } from '@tidegauge/readings';
+import { ANNOTATION_METRIC, type Reading } from '@tidegauge/readings';
 import {
   compareText,
   type DeviceFilter,
@@ -64,11 +64,11 @@ export async function* latestOfDevices(
   yield* latestOf(store, names);
 }
 
-/** Pages without the readings of other metrics. */
+/** Pages without the readings of other metrics. Annotations are no values of a sensor: they have to be named. */
 export async function* ofMetrics(
   pages: AsyncIterable<readonly Reading[]>,
   metrics: readonly string[] | undefined,
 ): AsyncGenerator<readonly Reading[]> {
-  for await (const page of pages)
-    yield metrics === undefined ? page : page.filter(({ metric }) => metrics.includes(metric));
+  const isWanted = (metric: string) => metrics?.includes(metric) ?? metric !== ANNOTATION_METRIC;
+  for await (const page of pages) yield page.filter(({ metric }) => isWanted(metric));
 }

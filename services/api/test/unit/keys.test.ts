@@ -61,6 +61,14 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   aggregateSeries: ['GET', '/v1/readings/series?device=site-3&metric=m&from=2026-11-21T00:00Z&bucket=1d'],
   groupReadings: ['GET', '/v1/readings/groups?by=day'],
   exportReadings: ['GET', '/v1/export'],
+  listAnnotations: ['GET', '/v1/annotations?device=site-3/boiler'],
+  createAnnotation: [
+    'POST',
+    '/v1/annotations',
+    { device: 'site-3/boiler', from: '2026-11-21T00:00Z', text: 'x' },
+  ],
+  updateAnnotation: ['PUT', `/v1/annotations/${annotationId('site-3/boiler')}`, { text: 'y' }],
+  deleteAnnotation: ['DELETE', `/v1/annotations/${annotationId('site-3/boiler')}`],
   listDevices: ['GET', '/v1/devices'],
   updateDevices: ['PATCH', '/v1/devices?city=Faro', { year: 2019 }],
   getDevice: ['GET', '/v1/devices/site-3/boiler'],
@@ -104,6 +112,11 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
 };
 /** The live stream does not end, and health needs no key. */
 const OTHERS = new Set(['live', 'healthz', 'readyz', 'getSession']);
+
+/** The id of the first annotation of a device on 2026-11-21. */
+function annotationId(device: string): string {
+  return Buffer.from(`${Date.UTC(2026, 10, 21) * 1000} ${device}`).toString('base64url');
+}
 
 function operations() {
   const { paths, security } = readOpenApi();
@@ -257,6 +270,10 @@ test('a key of some devices reads and changes these only, and other operations r
       ['GET', `/v1/export?prefix=${device}`],
       ['POST', `/v1/readings?device=${device}`, { metric: 'm', v: 1 }],
       ['DELETE', `/v1/readings?device=${device}&from=0`],
+      ['GET', `/v1/annotations?device=${device}`],
+      ['POST', '/v1/annotations', { device, from: '2026-11-21T00:00Z', text: 'x' }],
+      ['PUT', `/v1/annotations/${annotationId(device)}`, { text: 'x' }],
+      ['DELETE', `/v1/annotations/${annotationId(device)}`],
       ['GET', `/v1/live?device=${device}`],
       ['GET', `/v1/alerts?device=${device}`],
     ] as const) {
@@ -265,6 +282,7 @@ test('a key of some devices reads and changes these only, and other operations r
       assert.match(answer.body.detail, /^The key is limited to site-3 and the devices below it/);
     }
   }
+  assert.equal((await call('POST', '/v1/annotations', { from: '2026-11-21T00:00Z', text: 'x' })).status, 403);
   assert.equal((await call('GET', '/v1/readings?city=Faro')).status, 403);
   const grouped = (await call('GET', '/v1/readings/groups?by=device')).body.groups;
   assert.deepEqual(

@@ -1,4 +1,4 @@
-import type { Reading } from '@tidegauge/readings';
+import { ANNOTATION_METRIC, type Reading } from '@tidegauge/readings';
 import { ByteCache } from '../byte-cache.ts';
 import { copyString } from '../copy-string.ts';
 import { type AlertRule, concernsDevice, concernsMetric, isOfDevice, isSameRule } from './rule.ts';
@@ -105,11 +105,12 @@ export class Evaluator {
   }
 
   /**
-   * Takes a reading.
+   * Takes a reading. Annotations are not looked at: they do not show that a device works.
    *
    * @param counts false: only the time of the reading counts, not its value
    */
   observe(reading: Observed, now: number, counts = true): void {
+    if (reading.metric === ANNOTATION_METRIC) return;
     const device = this.#devices.get(reading.device) ?? this.#addDevice(reading.device);
     if (device === null) return;
     const time = timeOf(reading);

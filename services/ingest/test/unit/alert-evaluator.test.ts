@@ -138,6 +138,8 @@ test('a quiet sensor raises an alert, by its own newest reading, and only for th
   tick(60);
   assert.deepEqual(news(), ['raise m a t quiet null']);
   tick(111, 100);
+  // A note of a person does not show that the device works.
+  see(120, 'serviced', { metric: 'annotation' });
   assert.deepEqual(news(), []);
   tick(160, 100);
   assert.deepEqual(news(), ['raise q a null quiet null']);
