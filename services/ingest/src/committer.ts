@@ -50,6 +50,7 @@ export class Committer {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #signal: AbortSignal;
+  readonly #registerNames: (names: readonly string[]) => Promise<void>;
   readonly #known = new ByteCache<true>(KNOWN_BYTES, () => 0);
   /** The number of successful writes. */
   #writes = 0;
@@ -60,10 +61,17 @@ export class Committer {
   #failure: StoreError | null = null;
   #failingSince = 0;
 
-  constructor(store: Store, logger: Logger, signal: AbortSignal) {
+  /** @param registerNames registers devices, which can be known. It can be repeated */
+  constructor(
+    store: Store,
+    logger: Logger,
+    signal: AbortSignal,
+    registerNames = (names: readonly string[]) => store.devices.register(names),
+  ) {
     this.#store = store;
     this.#logger = logger;
     this.#signal = signal;
+    this.#registerNames = registerNames;
   }
 
   /** The current error of the store; null while it accepts writes. */
@@ -217,7 +225,7 @@ export class Committer {
     ) {
       const some = names;
       try {
-        await this.#retry(() => this.#store.devices.register(some), patienceMs, retries);
+        await this.#retry(() => this.#registerNames(some), patienceMs, retries);
       } catch (error) {
         if (!isOfRows(error)) throw error;
         failures++;

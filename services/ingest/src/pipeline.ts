@@ -54,6 +54,8 @@ export interface PipelineOptions {
    * Called when numbers were recorded, before their messages are acknowledged, with the least time of their readings.
    */
   readonly onSequences?: (oldest: number) => void;
+  /** Registers devices, which can be known. It can be repeated. Default: with their names. */
+  readonly register?: (names: readonly string[]) => Promise<void>;
   /** Readings in one write at most. */
   readonly maxBatch: number;
   /** Least time between two writes of one writer under load, milliseconds. */
@@ -175,7 +177,7 @@ export class Pipeline {
       this.#broken.resolve();
       options.onBroken(error);
     };
-    this.#committer = new Committer(store, logger, this.#abort.signal);
+    this.#committer = new Committer(store, logger, this.#abort.signal, options.register);
     const maxBatch = Math.min(options.maxBatch, store.capabilities.maxBatch);
     this.#lanes = Array.from(
       { length: store.capabilities.writers },

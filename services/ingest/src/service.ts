@@ -39,6 +39,7 @@ import { measure, measureRollups } from './measure.ts';
 import type { MessageSource } from './message-source.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
+import { registerWithSite } from './register-with-site.ts';
 import { checkLimits, type Limits } from './retention/limits.ts';
 import { measureRetention } from './retention/measure.ts';
 import { Retention } from './retention/retention.ts';
@@ -142,6 +143,9 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       ...(ledgerFile === null ? {} : { sequences: ledgerFile.ledger }),
       clocks: clocksFile.clocks,
       onSequences: (oldest) => ledgerFile?.flush(oldest),
+      ...(config.siteFromDevice
+        ? { register: (names: readonly string[]) => registerWithSite(store.devices, names) }
+        : {}),
       maxBatch: config.maxBatch,
       paceMs: config.pace * 1000,
       maxInFlight: config.maxInFlight,

@@ -119,6 +119,11 @@ export const settings = defineConfig({
     kind: text('a file name'),
     help: 'YAML or JSON file of routes. A change is used without a restart. Default: DATA_DIR/routes.yml. Without a file or an entry there is one route, sensors/{device+}/{metric}, in any format.',
   },
+  siteFromDevice: {
+    kind: boolean(),
+    default: 'false',
+    help: 'A device that registers itself with its first reading gets the first level of its name as site: site-3/boiler gets site-3. Known devices, and names of one level, stay without it.',
+  },
   topicLevels: TOPIC_LEVELS_SETTING,
   ...TIME_SETTINGS,
   alerts: {
