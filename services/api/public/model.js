@@ -16,6 +16,8 @@ const PAUSES = 3;
 const LEAST_QUIET = 300;
 const MOST_UNKNOWN = 86_400;
 const LATEST_AT_ONCE = 200;
+/** The device of annotations that concern all devices. It is no sensor. */
+const ALL_DEVICES = '@all';
 
 /**
  * Sensors by name: `{name, site, city, kind, year, metrics: Map(metric -> {value, time, unit}), seen, pause, spark}`.
@@ -60,7 +62,7 @@ async function readAll() {
   let cursor;
   do {
     const page = await get('/v1/devices', { limit: 1000, cursor });
-    for (const device of page.devices) {
+    for (const device of page.devices.filter(({ name }) => name !== ALL_DEVICES)) {
       const sensor = sensorNamed(device.name);
       if (sensor === null) break;
       Object.assign(sensor, device, { site: device.site ?? sensor.site });

@@ -79,8 +79,6 @@ export async function addAnnotation(
   }
   if (time === range.to)
     throw new Problem(409, 'Too many annotations', `${device} has ${MOST_AT_ONCE} annotations at this time.`);
-  // An export of all devices has the registered ones.
-  await store.devices.register([device]);
   return writeAnnotation(store, device, time, value);
 }
 

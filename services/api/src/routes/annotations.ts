@@ -58,10 +58,12 @@ export function annotationHandlers(store: Store, cursors: Cursors, answers: Answ
 
     createAnnotation: async (call, response) => {
       const body = call.body as NewAnnotation;
-      const name = body.device === undefined ? ALL_DEVICES : device(body.device, '/body/device');
-      demandWithin(call, name);
+      const name = demandWithin(call, device(body.device ?? ALL_DEVICES, '/body/device'));
       const from = time(body.from, '/body/from')!;
       const value = valueIn(call, from);
+      // An export of all devices has those that are registered. Another name can be a mistake.
+      if (name === ALL_DEVICES) await store.devices.register([name]);
+      else if ((await store.devices.get(name)) === null) noDevice(name);
       const created = await turns.run(response, () => addAnnotation(store, name, from, value));
       if (created !== null) response.status(201).json(toDocument(created));
     },
@@ -117,6 +119,10 @@ function placeOf(call: Call): Pick<Annotation, 'device' | 'from'> {
   const from = Number(digits);
   if (deviceNameProblem(name) !== null || from > MAX_TIME) missing(call);
   return { device: demandWithin(call, name), from };
+}
+
+function noDevice(name: string): never {
+  throw new Problem(404, 'Not found', `There is no device ${name}.`);
 }
 
 function missing({ params }: Call): never {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { unknownDevice } from '@tidegauge/readings';
 import { type Api, reading, startApi } from '../harness.ts';
 
 const DAY = '2026-11-21T';
@@ -11,7 +12,9 @@ interface Note {
   readonly text: string;
 }
 
+/** Adds an annotation, and registers its device before. */
 async function add(api: Api, note: Note): Promise<{ id: string; from: string }> {
+  if (note.device !== undefined) await api.store.devices.register([note.device]);
   const { status, body } = await api.call('POST', '/v1/annotations', { body: note });
   assert.equal(status, 201, JSON.stringify(body));
   return body;
@@ -30,7 +33,7 @@ async function texts(api: Api, query: string, limit = 100): Promise<string[]> {
   return found;
 }
 
-test('an annotation is stored as a reading of a registered device, corrected and deleted', async (t) => {
+test('an annotation is stored as a reading of its device, corrected and deleted', async (t) => {
   const api = await startApi(t);
   const note = {
     device: 'site-3/boiler',
@@ -137,6 +140,21 @@ test('annotations are not among the newest readings, unless they are named', asy
   assert.deepEqual(await metrics('device=a'), ['temperature']);
   assert.deepEqual(await metrics(''), ['temperature']);
   assert.deepEqual(await metrics('metric=annotation&metric=temperature'), ['annotation', 'temperature']);
+});
+
+test('a device that is not registered is refused, and annotations of all devices are exported', async (t) => {
+  const api = await startApi(t);
+  await api.store.devices.put({ ...unknownDevice('site-3/boiler'), city: 'Faro' });
+  const body = { device: 'site-3/boyler', from: `${DAY}10:00:00Z`, text: 'x' };
+  const refused = await api.call('POST', '/v1/annotations', { body });
+  assert.deepEqual([refused.status, refused.body.detail], [404, 'There is no device site-3/boyler.']);
+  await add(api, { from: `${DAY}10:00:00Z`, text: 'for all' });
+  assert.match((await api.call('GET', '/v1/export')).body, /^\{"device":"@all",.*for all/);
+  const { body: list } = await api.call('GET', '/v1/devices');
+  assert.deepEqual(
+    list.devices.map(({ name }: { name: string }) => name),
+    ['@all', 'site-3/boiler'],
+  );
 });
 
 test('what cannot be an annotation is refused with its place', async (t) => {
