@@ -82,6 +82,16 @@ export interface GapDocument {
   readonly duplicates: number;
 }
 
+/** Where sensors publish by MQTT. */
+export interface MqttAddressDocument {
+  readonly port: number;
+  readonly tls: boolean;
+  /** Only programs on the machine of ingest reach it. */
+  readonly local: boolean;
+  /** `one`: a user who may publish on every topic. `own`: each sensor has its own user. */
+  readonly login: 'none' | 'one' | 'own';
+}
+
 /** The ledger of one ingest process: `GET /ledger` on its port. */
 export interface LedgerDocument {
   readonly instance: string;
@@ -93,7 +103,12 @@ export interface LedgerDocument {
   /** Why readings cannot be stored now, such as a full disk; null when they can. */
   readonly trouble: string | null;
   readonly messages: { readonly received: number; readonly retainedSkipped: number };
-  readonly mqtt: { readonly connected: boolean; readonly reconnects: number };
+  readonly mqtt: {
+    readonly connected: boolean;
+    readonly reconnects: number;
+    /** An ingest process of an earlier version has none. */
+    readonly addresses?: readonly MqttAddressDocument[];
+  };
   readonly oldestUnstoredSeconds: number;
   /** The period of `stages`, seconds: the last minute, or less soon after the start. */
   readonly stageSeconds: number;

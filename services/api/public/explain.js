@@ -92,8 +92,8 @@ function explainButton({ id, topic }) {
   return button;
 }
 
-/** @param place where the result is shown, near the button */
-function addButton(route, place) {
+/** A button that adds a route. The result is shown in `place`, near the button. */
+export function addButton(route, place) {
   const text = entryText(route);
   const button = element('button', { type: 'button' }, `Add the route ${middleCut(text, TOPIC_SHOWN)}`);
   button.addEventListener('click', () => void attempt(place, () => addRoute(route, place)));

@@ -6,13 +6,15 @@ import { complain } from './banner.js';
 import { $, setText } from './dom.js';
 import { initExport } from './export.js';
 import { follow } from './feed.js';
+import { offerAddresses } from './first-steps.js';
 import { paintMap } from './map.js';
-import { learn, learnPauses, load, sensors } from './model.js';
+import { learn, learnPauses, load, readingState, sensors } from './model.js';
 import { initOverview, paintOverview } from './overview.js';
 import { forgetBalance, initPipeline, refreshPipeline } from './pipeline.js';
 import {
   firstListed,
   focusRow,
+  hrefOf,
   initSensorList,
   paintAges,
   paintList,
@@ -42,6 +44,8 @@ let beats = 0;
 let feed = null;
 /** Whether ingest can store readings, as far as is known. */
 let isStoring = true;
+/** Whether no sensor has reported yet, so that the page explains how one is connected. */
+let isEmpty = false;
 
 /** The views of a narrow window: #/ (sensors), #/today, #/pipeline, #/sensor/<name>. A wide window shows all of them. */
 function route() {
@@ -94,6 +98,7 @@ function reveal() {
 function paint() {
   if (document.hidden) return;
   paintList();
+  openFirst();
   if (shown === null) openWanted();
   paintSensor();
   if (beats++ % 4 !== 0) return;
@@ -104,10 +109,19 @@ function paint() {
   void learnPauses(serverNow());
 }
 
+/** In a narrow window, the charts of the first sensor replace the explanation of how it is connected. */
+function openFirst() {
+  const first = firstListed();
+  const isWanted = isEmpty && narrow.matches && document.body.dataset.view === 'sensors';
+  if (isWanted && first !== null) location.hash = hrefOf(first);
+  isEmpty = readingState().state === 'ready' && sensors.size === 0;
+}
+
 async function poll() {
   if (!document.hidden) {
     try {
       const { unreachable, mqtt, trouble } = await refreshPipeline();
+      if (sensors.size === 0) await offerAddresses(mqtt.addresses);
       isStoring = trouble === null;
       showState();
       complain('store', isStoring ? null : `Readings that cannot be stored wait. ${sentence(trouble)}`);

@@ -2,6 +2,7 @@
 
 import { serverNow } from './api.js';
 import { $, element, said, setText, svg } from './dom.js';
+import { firstSteps } from './first-steps.js';
 import { age, byInterest, collator, count, quantity } from './format.js';
 import { explain, isCut, isQuiet, readingState, SPARK_POINTS, seedSpark, sensors } from './model.js';
 
@@ -150,12 +151,7 @@ function emptyState(words) {
   const { state, error } = readingState();
   if (state === 'loading') return element('p', { class: 'empty' }, 'Reading the list of sensors…');
   if (state === 'failed') return element('p', { class: 'empty' }, explain(error));
-  return element(
-    'p',
-    { class: 'empty' },
-    'No sensor has reported yet. Send a reading to the broker:',
-    element('code', {}, 'mosquitto_pub -q 1 -t sensors/desk/temperature -m 21.5'),
-  );
+  return element('div', { class: 'empty' }, element('p', {}, 'No sensor has reported yet.'), firstSteps());
 }
 
 function rowOf(sensor) {

@@ -10,6 +10,7 @@ import {
   formatTime,
   type LedgerDocument,
   type LiveLine,
+  type MqttAddressDocument,
   now,
   type QuarantineDocument,
   type QuarantineStepDocument,
@@ -51,6 +52,8 @@ export class FakeIngest {
     truncated: false,
   };
   connected = true;
+  /** Where sensors publish. */
+  addresses: readonly MqttAddressDocument[] = [];
   /** Whether a quarantined message can be stored when it is replayed. */
   isCured: (item: QuarantineDocument) => boolean = () => false;
   /** The answer to `POST /explain`, and the bodies of the requests. */
@@ -231,7 +234,7 @@ export class FakeIngest {
       balanced: received === stored + duplicate + filtered + quarantined + spooled + inFlight,
       trouble: this.trouble,
       messages: { received, retainedSkipped: 0 },
-      mqtt: { connected: this.connected, reconnects: 0 },
+      mqtt: { connected: this.connected, reconnects: 0, addresses: this.addresses },
       oldestUnstoredSeconds: 0,
       stageSeconds: this.stageSeconds,
       stages: {

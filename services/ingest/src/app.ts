@@ -79,7 +79,7 @@ export interface AppOptions {
   readonly allowedHosts: readonly string[];
   /** Sites whose pages may use the port with a key. */
   readonly corsOrigins: readonly string[];
-  readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
+  readonly broker: () => LedgerDocument['mqtt'];
   readonly checks: ReadinessChecks;
   readonly reloader: RouteReloader;
   readonly alerts: Alerts;

@@ -37,6 +37,7 @@ import { checkLedger } from './ledger/check-ledger.ts';
 import { LedgerFile } from './ledger/ledger-file.ts';
 import { measure, measureRollups } from './measure.ts';
 import type { MessageSource } from './message-source.ts';
+import { mqttAddresses } from './mqtt-addresses.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
 import { registerWithSite } from './register-with-site.ts';
@@ -170,9 +171,11 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       alerts.start();
     };
     const rulesReloader = new RulesReloader(alertsFile, loadAlerts, useAlerts, logger);
+    const addresses = mqttAddresses(config);
     const mqtt = () => ({
       connected: isConnected(),
       reconnects: broker?.session.stats.reconnects ?? 0,
+      addresses,
     });
     const reloader = new RouteReloader({
       file: routesFile,

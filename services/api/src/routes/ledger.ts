@@ -50,6 +50,7 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
     mqtt: {
       connected: instances.every(({ mqtt }) => mqtt.connected),
       reconnects: total(({ mqtt }) => mqtt.reconnects),
+      addresses: instances.flatMap(({ mqtt }) => mqtt.addresses ?? []),
     },
     oldestUnstoredSeconds: Math.max(...instances.map((each) => each.oldestUnstoredSeconds)),
     stageSeconds: Math.max(...instances.map(({ stageSeconds }) => stageSeconds)),

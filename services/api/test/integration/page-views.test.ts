@@ -9,6 +9,7 @@ const test = await testWith('chromium', () => findProgram('chromium', 'chromium'
 
 const WIDE = { width: 1366, height: 768 };
 const NARROW = { width: 800, height: 768 };
+const PHONE = { width: 390, height: 844 };
 const FAILED_REQUEST = /Failed to load resource.* 503/;
 
 function isInView(page: Page, selector: string): Promise<boolean> {
@@ -119,13 +120,29 @@ test('a store that fails later is reported in place of the chart, and the chart 
   });
 });
 
-test('the page explains that there is no sensor, and that an address has no readings', async (t) => {
-  const api = await startApi(t);
-  await visit(api, { viewport: WIDE }, async (page) => {
-    await until('the advice', async () =>
-      /No sensor has reported yet/.test(await textOf(page, '#sensor-list')),
-    );
+for (const viewport of [WIDE, PHONE]) {
+  test(`an empty store shows how a sensor is connected, until it reports, at ${viewport.width}`, async (t) => {
+    const api = await startApi(t);
+    api.ingest.addresses = [{ port: 1884, tls: false, local: false, login: 'one' }];
+    await visit(api, { viewport }, async (page) => {
+      const ways = page.locator('.first-steps details');
+      await until('the ways', async () => (await ways.count()) === 6);
+      assert.match(await textOf(page, '#sensor-list'), /No sensor has reported yet/);
+      await ways.filter({ hasText: 'Tasmota' }).locator('summary').click();
+      const text = await ways.filter({ hasText: 'Tasmota' }).innerText();
+      assert.match(text, /MqttHost 127\.0\.0\.1; MqttPort 1884; MqttUser USER/);
+      await page.getByRole('button', { name: 'Add the route - preset: tasmota' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
+      await until('the route', () => api.ingest.routes.length === 1);
+      await api.ingest.commit([fresh('desk', 'temperature', 21.5)]);
+      await until('the chart', () => page.locator('.chart[data-metric="temperature"]').isVisible());
+      assert.equal(await ways.count(), 0);
+    });
   });
+}
+
+test('the page explains that an address has no readings', async (t) => {
+  const api = await startApi(t);
   for (const hash of ['#/sensor/%E0%A4%A', '#/sensor/nobody/here']) {
     await visit(api, { viewport: WIDE, hash }, async (page) => {
       await until('the words', async () => /No readings/.test(await textOf(page, '#sensor-facts')));

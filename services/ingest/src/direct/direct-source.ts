@@ -27,7 +27,8 @@ interface Address {
   readonly isTls: boolean;
 }
 
-const PORTS = { mqtt: 1883, mqtts: 8883 };
+/** The ports of addresses without one. */
+export const PORTS = { mqtt: 1883, mqtts: 8883 };
 
 /** Sensors that connect to ingest itself. Their PUBACK means that the message is stored or in the spool. */
 export class DirectSource implements MessageSource {
