@@ -17,7 +17,7 @@ interface Gzipped {
 /**
  * Answers requests for text files of a directory with gzip, for clients that accept it; others go to the next handler.
  * Each file is compressed once and kept, so that requests for a page cost a board no compression. The names bound the
- * memory: the pages and the reference take about 0.6 MB.
+ * memory: the pages and Swagger UI take about 0.6 MB.
  *
  * @param names the files that can be requested
  * @param setHeaders sets further headers of an answer

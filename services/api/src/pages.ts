@@ -6,6 +6,7 @@ import { SECURITY_HEADERS } from '@tidegauge/service';
 import express, { type RequestHandler, type Response, Router } from 'express';
 import { gzippedFiles } from './gzipped-files.ts';
 import type { OpenApiDocument } from './openapi.ts';
+import { referencePage } from './reference/page.ts';
 
 const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
 /** The names of the files are read once, so that requests for data need no search in the file system. */
@@ -15,24 +16,33 @@ const SWAGGER_UI = directoryOf(import.meta.resolve('swagger-ui-dist/swagger-ui.c
 const SWAGGER_UI_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
 /** Swagger UI sets styles inline and has its icons in its style sheet. Scripts must be from this server. */
-const DOCS_POLICY = `${SECURITY_HEADERS['Content-Security-Policy']}; style-src 'self' 'unsafe-inline'; img-src 'self' data:`;
+const TRY_POLICY = `${SECURITY_HEADERS['Content-Security-Policy']}; style-src 'self' 'unsafe-inline'; img-src 'self' data:`;
+const TRY_PAGE = 'try.html';
 
 /** Whether a path is a file of the live page or of the reference. They have no data, so they need no login. */
 export function isPage(path: string): boolean {
   return FILES.has(path) || path === '/openapi.json' || /^\/(docs|vendor)(\/|$)/.test(path);
 }
 
-/** The live page at `/`, the API reference at `/docs`, and the OpenAPI document. */
+/**
+ * The live page at `/`, the API reference at `/docs`, a page that sends requests at `/docs/try`, and the OpenAPI document.
+ * The reference needs no script, because Swagger UI takes seconds to load on a phone.
+ */
 export function pageRoutes(document: OpenApiDocument): Router {
   const router = Router();
+  const reference = referencePage(document);
   router.use(files(PUBLIC, filesOf(PUBLIC)));
-  router.get('/docs', (_request, response) => {
+  router.get('/docs', (request, response, next) => {
     asPage(response);
-    response.setHeader('Content-Security-Policy', DOCS_POLICY);
-    response.sendFile('docs/index.html', { root: PUBLIC, cacheControl: false });
+    return reference(request, response, next);
+  });
+  router.get('/docs/try', (_request, response) => {
+    asPage(response);
+    response.setHeader('Content-Security-Policy', TRY_POLICY);
+    response.sendFile(`docs/${TRY_PAGE}`, { root: PUBLIC, cacheControl: false });
   });
   // Its page needs the policy above.
-  const docs = filesOf(`${PUBLIC}docs/`).filter((name) => name !== 'index.html');
+  const docs = filesOf(`${PUBLIC}docs/`).filter((name) => name !== TRY_PAGE);
   router.use('/docs', files(`${PUBLIC}docs/`, docs));
   router.use('/vendor/uplot', files(UPLOT, filesOf(UPLOT)));
   router.use('/vendor/swagger-ui', files(SWAGGER_UI, SWAGGER_UI_FILES));

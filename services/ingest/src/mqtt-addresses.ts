@@ -7,7 +7,7 @@ import type { settings } from './settings.ts';
 type Login = MqttAddressDocument['login'];
 
 /**
- * Where sensors publish: at ingest itself, and at its broker, as far as ingest can know that. The live page explains with
+ * Where sensors publish: at ingest itself, and at its broker, by the settings of ingest. The live page explains with
  * it how a first sensor is connected. A broker that is reached by WebSocket is left out.
  */
 export function mqttAddresses(config: Config<typeof settings>): readonly MqttAddressDocument[] {

@@ -41,7 +41,7 @@ interface SeriesParameters extends BucketParameters {
   readonly metric: readonly string[];
 }
 
-/** What a request asks of each of its series. */
+/** What a request selects of each of its series. */
 interface Buckets {
   readonly range: Omit<AggregateQuery, 'device' | 'metric'>;
   /** The number of buckets of a series, with empty ones. */

@@ -62,6 +62,7 @@ for (const [what, path] of [
   ['the charts of a sensor', `/#/sensor/${encodeURIComponent(PROBE)}`],
   ['the pipeline', '/#/pipeline'],
   ['the reference', '/docs'],
+  ['the page to try requests', '/docs/try'],
 ] as const) {
   test(`Lighthouse gives ${what} 95 or more for accessibility and best practices`, async (t) => {
     const api = await startInstallation(t);

@@ -17,13 +17,13 @@ async function checkBodySchema(page: Page, operation: string, words: readonly st
   }
 }
 
-test('the reference shows every operation and all schemas of bodies, and uses this server only', async (t) => {
+test('the page to try requests shows every operation and all schemas of bodies, and uses this server only', async (t) => {
   const api = await startApi(t);
   const paths: Record<string, Record<string, { operationId?: string }>> = (
     await api.call('GET', '/openapi.json')
   ).body.paths;
   for (const colorScheme of ['light', 'dark'] as const) {
-    await visit(api, { hash: 'docs#/readings/deliverReadings', colorScheme }, async (page) => {
+    await visit(api, { hash: 'docs/try#/readings/deliverReadings', colorScheme }, async (page) => {
       await page.waitForSelector(`${DELIVER} .opblock-section-request-body`);
       const ids = Object.values(paths).flatMap((item) =>
         Object.values(item).flatMap(({ operationId }) => operationId ?? []),
@@ -44,7 +44,7 @@ test('"Try it out" delivers a reading with the API token, and is refused without
   const local = { ...api, url: api.url.replace('0.0.0.0', '127.0.0.1') };
   const status = `${DELIVER} .live-responses-table tbody .response-col_status`;
   const refused = /the server responded with a status of 401/;
-  await visit(local, { hash: 'docs#/readings/deliverReadings', expect: refused }, async (page) => {
+  await visit(local, { hash: 'docs/try#/readings/deliverReadings', expect: refused }, async (page) => {
     await page.click(`${DELIVER} .try-out__btn`);
     await page.click(`${DELIVER} .execute`);
     await until('the refusal', async () => (await textOf(page, status)).startsWith('401'));

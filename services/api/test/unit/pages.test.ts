@@ -32,7 +32,9 @@ test('files of pages are sent with gzip to clients that accept it, and are the s
     '/',
     '/main.js',
     '/page.css',
-    '/docs/docs.js',
+    '/docs',
+    '/docs/docs.css',
+    '/docs/try.js',
     '/vendor/swagger-ui/swagger-ui-bundle.js',
   ]) {
     // The first requests arrive before the file is compressed.
@@ -75,7 +77,7 @@ test('only the files of the pages can be requested', async (t) => {
     '/package.json',
     '/..%2fpackage.json',
     '/docs/..%2fmain.js',
-    '/docs/index.html',
+    '/docs/try.html',
     '/vendor/swagger-ui/package.json',
     '/vendor/uplot/',
   ]) {

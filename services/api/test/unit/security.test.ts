@@ -59,6 +59,7 @@ test('every answer has headers against foreign code, and none that names the ser
   for (const path of [
     '/',
     '/docs',
+    '/docs/try',
     '/openapi.json',
     '/v1/devices',
     '/nowhere',
@@ -71,12 +72,14 @@ test('every answer has headers against foreign code, and none that names the ser
   }
 });
 
-test('the reference at /docs can use inline styles, and runs scripts of this server only', async (t) => {
+test('the page at /docs/try can use inline styles, and runs scripts of this server only', async (t) => {
   const api = await startApi(t);
-  const { headers } = await api.call('GET', '/docs');
+  const { headers } = await api.call('GET', '/docs/try');
   const policy = headers.get('Content-Security-Policy')!;
   assert.match(policy, /style-src 'self' 'unsafe-inline'/);
   assert.doesNotMatch(policy, /script-src|unsafe-eval|https?:/);
+  const reference = await api.call('GET', '/docs');
+  assert.doesNotMatch(reference.headers.get('Content-Security-Policy')!, /unsafe/);
 });
 
 test('files outside the page’s folder are not served', async (t) => {
