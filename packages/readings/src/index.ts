@@ -31,3 +31,4 @@ export { quote } from './quote.ts';
 export * from './reading.ts';
 export * from './time.ts';
 export * from './topic-template.ts';
+export * from './wrong-value.ts';

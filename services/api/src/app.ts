@@ -47,6 +47,7 @@ import { quarantineHandlers } from './routes/quarantine.ts';
 import { readingHandlers } from './routes/readings.ts';
 import { recordHandlers } from './routes/records.ts';
 import { sessionHandlers } from './routes/session.ts';
+import { wrongReadingHandlers } from './routes/wrong-readings.ts';
 
 /** Largest body of a request for a device, bytes. A device with all its attributes fits. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
@@ -156,6 +157,7 @@ export function createApp(dependencies: AppDependencies): App {
   const handlers = {
     ...readings,
     ...aggregateHandlers(store, answers),
+    ...wrongReadingHandlers(store),
     ...annotationHandlers(store, cursors, answers),
     ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),

@@ -11,6 +11,8 @@ export const DEVICE_OPERATIONS: ReadonlySet<string> = new Set([
   'exportReadings',
   'deliverReadings',
   'deleteReadings',
+  'markReadings',
+  'restoreReadings',
   'listAnnotations',
   'createAnnotation',
   'updateAnnotation',

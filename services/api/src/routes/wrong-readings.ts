@@ -1,0 +1,51 @@
+import { formatTime, type ReadingValue, rightValue, wrongValue } from '@tidegauge/readings';
+import { demandWithin } from '@tidegauge/service';
+import type { Store } from '@tidegauge/storage';
+import { type Change, changeReadings, type SeriesRange } from '../change-readings.ts';
+import type { Call, Handlers } from '../dispatch.ts';
+import { device, invalid, metric, queryOf, time } from '../parameters.ts';
+
+interface RangeParameters {
+  readonly device: string;
+  readonly metric: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+interface MarkParameters extends RangeParameters {
+  readonly above: number;
+  readonly below: number;
+}
+
+/** Readings that are stored and left out of all figures, because a person marked them as wrong. */
+export function wrongReadingHandlers(store: Store): Handlers {
+  return {
+    markReadings: async (call, response) => {
+      const { above, below } = queryOf<MarkParameters>(call);
+      const isAll = above === undefined && below === undefined;
+      const isWrong = (value: number) =>
+        isAll || value > (above ?? Number.POSITIVE_INFINITY) || value < (below ?? Number.NEGATIVE_INFINITY);
+      const marked = (value: ReadingValue) =>
+        typeof value === 'number' && isWrong(value) ? wrongValue(value) : null;
+      response.json(toDocument(await changeReadings(store, rangeOf(call), marked, response)));
+    },
+
+    restoreReadings: async (call, response) => {
+      response.json(toDocument(await changeReadings(store, rangeOf(call), rightValue, response)));
+    },
+  };
+}
+
+/** The range of a request; without `to` the reading at `from`. */
+function rangeOf(call: Call): SeriesRange {
+  const query = queryOf<RangeParameters>(call);
+  const series = { device: demandWithin(call, device(query.device)), metric: metric(query.metric)! };
+  const from = time(query.from, '/query/from')!;
+  const to = time(query.to, '/query/to') ?? from + 1;
+  if (to <= from) throw invalid('/query/to', 'is not after `from`');
+  return { ...series, from, to };
+}
+
+function toDocument({ changed, next }: Change): object {
+  return { changed, next: next === null ? null : formatTime(next) };
+}
