@@ -56,6 +56,16 @@ test('one command runs the pipeline, stores simulated and real readings, and los
   const { readings } = await until(latest, (answer) => answer.readings.length === 1);
   assert.equal(readings[0]!.value, 21.5);
 
+  // A route can be added without any setting.
+  const added = await fetch(`${pipeline.api}/v1/routes`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ route: { topic: 'plant/{device}/{metric}' } }),
+  });
+  assert.equal(added.status, 200, await added.text());
+  const routes = readFileSync(join(pipeline.directory, 'routes.yml'), 'utf8');
+  assert.match(routes, /^- topic: sensors\/.*\n- topic: plant/);
+
   // Ingest has a token that only the API has, so that its port allows no more than the API.
   const change = await fetch(`${pipeline.ingest}/quarantine/discard`, { method: 'POST' });
   assert.equal(change.status, 401);
