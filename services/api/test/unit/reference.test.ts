@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { type OpenApiDocument, readOpenApi, type Schema } from '../../src/openapi.ts';
+import { type OpenApiDocument, readOpenApi, resolveReferences, type Schema } from '../../src/openapi.ts';
 import { referenceHtml } from '../../src/reference/page.ts';
 import { fieldsHtml, kindOf } from '../../src/reference/schema.ts';
 
@@ -12,7 +12,8 @@ test('the reference has every operation with its method, path and parameters, an
   const document = readOpenApi();
   const html = referenceHtml(document);
   const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
-  for (const [path, { parameters = [], ...methods }] of Object.entries(document.paths)) {
+  const { paths } = resolveReferences(document);
+  for (const [path, { parameters = [], ...methods }] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const { operationId, tags } = operation as { operationId: string; tags: readonly string[] };
       assert.ok(ids.has(`/${tags[0]}/${operationId}`), operationId);
