@@ -18,6 +18,11 @@ export class Series {
     this.#range = range;
   }
 
+  /** The number of buckets. */
+  get size() {
+    return this.#buckets.size;
+  }
+
   /** Replaces all buckets with those of the server. */
   replace(buckets) {
     this.#buckets.clear();
@@ -61,8 +66,8 @@ function push(columns, ...row) {
   for (const [index, column] of columns.entries()) column.push(row[index]);
 }
 
-/** The line breaks at pauses above this: four times the usual pause, at least a bucket. Seconds. */
-function breakLength(starts, bucket) {
+/** The line breaks at pauses above this: four times the usual pause between ascending starts, at least a bucket. */
+export function breakLength(starts, bucket) {
   return 4 * Math.max(bucket, usualPause(starts) ?? 0);
 }
 

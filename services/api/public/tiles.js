@@ -1,0 +1,284 @@
+// Figures of series in buckets, read from the server in tiles: runs of buckets of one length. A tile is read once and
+// kept, so that a view is drawn at once from what is there, and replaced by the buckets that fit it. Times and lengths
+// are milliseconds. This module does not use the DOM.
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/**
+ * Lengths of buckets. Of whole minutes, hours or days, so that the server reads rollups for them; below a minute it
+ * reads the readings.
+ */
+export const LEVELS = [
+  ...[100, 200, 500],
+  ...[1, 2, 5, 10, 20].map((count) => count * SECOND),
+  ...[1, 2, 5, 10, 20, 30].map((count) => count * MINUTE),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
+  ...[1, 2, 4, 7, 14, 28].map((count) => count * DAY),
+];
+/** What is left of readings that were deleted: rollups of these periods. */
+const KEPT_LEVELS = [MINUTE, HOUR, DAY];
+const BUCKETS_IN_TILE = 256;
+/** The most buckets in the time shown: a wider window has longer buckets. */
+const MOST_BUCKETS = 1500;
+/** Levels finer than those of a view whose buckets are drawn until its own are there. */
+const FINER_LEVELS = 2;
+/** Memory of a bucket and of a tile without its buckets, bytes. */
+const BUCKET_BYTES = 112;
+const TILE_BYTES = 300;
+/** A tile that can still change soon, and any other one, is read again after this. */
+const OPEN_MS = MINUTE;
+const CLOSED_MS = 10 * MINUTE;
+/** Readings that arrive later than this do not change a tile before it is read again in any case. */
+const LATE_MS = 5 * MINUTE;
+/** After a failure, and after readings were missed. */
+const SOON_MS = 3 * SECOND;
+/** After a request that the server refuses. */
+const REFUSED_MS = MINUTE;
+/** Tiles of all series, bytes. The largest view takes half of it. */
+const MOST_BYTES = 24 * 1024 * 1024;
+
+/** The level of a view: the shortest buckets that are at least as long as a pixel. */
+export function levelOf(length, pixels) {
+  const least = length / Math.min(pixels, MOST_BUCKETS);
+  const level = LEVELS.findIndex((bucket) => bucket >= least);
+  return level === -1 ? LEVELS.length - 1 : level;
+}
+
+export class Tiles {
+  #read;
+  #changed;
+  #failed;
+  #mostBytes;
+  /** Key -> tile, the one that was used last at the end. */
+  #tiles = new Map();
+  #requests = new Set();
+  /** Series -> the time before which it is not requested again, because a request failed. */
+  #notBefore = new Map();
+  /** Memory of all tiles, bytes. */
+  bytes = 0;
+
+  /**
+   * @param read `(series, from, to, bucket, signal)` resolves to `{buckets: [{time, count, min, max, sum}],
+   *   completeFrom}`: the readings before `completeFrom` were deleted
+   * @param changed called after tiles were added
+   * @param failed called with the error of a request, and with null after a request that did not fail
+   */
+  constructor({ read, changed, failed, mostBytes = MOST_BYTES }) {
+    this.#read = read;
+    this.#changed = changed;
+    this.#failed = failed;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Whether tiles are being read. */
+  get isReading() {
+    return this.#requests.size > 0;
+  }
+
+  /**
+   * Reads the tiles of a view that are missing or old, and aborts the requests of earlier views that this one does not
+   * need.
+   *
+   * @param parts the series of the view and their times, `{series, from, to}`. A series is its key
+   * @param now the server's time
+   */
+  want(parts, level, now) {
+    const needed = new Map();
+    for (const { series, from, to } of parts) this.#collect(needed, series, from, to, level);
+    for (const request of this.#requests) {
+      if (!request.keys.some((key) => needed.has(key))) request.controller.abort();
+    }
+    this.#requests = new Set([...this.#requests].filter(({ controller }) => !controller.signal.aborted));
+    const requested = new Set([...this.#requests].flatMap(({ keys }) => keys));
+    let run = [];
+    for (const [key, place] of needed) {
+      if (requested.has(key) || !this.#isDue(key, place, now)) continue;
+      const last = run.at(-1);
+      if (last !== undefined && !follows(last, place)) {
+        void this.#request(run, now);
+        run = [];
+      }
+      run.push(place);
+    }
+    if (run.length > 0) void this.#request(run, now);
+  }
+
+  /** Adds a live reading to the tiles that contain its time. */
+  add(series, time, value) {
+    for (const level of LEVELS.keys()) {
+      const tile = this.#tiles.get(keyOf({ series, level, index: indexOf(time, level) }));
+      if (tile === undefined) continue;
+      const start = time - (time % LEVELS[level]);
+      const at = tile.buckets.findLastIndex((bucket) => bucket.time <= start);
+      const bucket = tile.buckets[at];
+      if (bucket?.time === start) {
+        bucket.count += 1;
+        bucket.min = Math.min(bucket.min, value);
+        bucket.max = Math.max(bucket.max, value);
+        bucket.sum += value;
+      } else {
+        tile.buckets.splice(at + 1, 0, { time: start, count: 1, min: value, max: value, sum: value });
+        this.#weigh(tile);
+      }
+    }
+  }
+
+  /** Live readings were missed: tiles of the present are read again soon. */
+  miss(now) {
+    for (const tile of this.#tiles.values()) {
+      if (tile.end > now - LATE_MS) tile.dueAt = Math.min(tile.dueAt, now + SOON_MS);
+    }
+  }
+
+  /**
+   * What is known of a series in [from, to): `{time, end, count, min, max, mean}` by time, which do not overlap.
+   * Where the tiles of the level are missing, those of finer and then of coarser levels replace them.
+   */
+  cover(series, from, to, level) {
+    const finer = Array.from({ length: FINER_LEVELS }, (_, n) => level - 1 - n);
+    const coarser = Array.from({ length: LEVELS.length - 1 - level }, (_, n) => level + 1 + n);
+    const levels = [level, ...finer.filter((each) => each >= 0), ...coarser];
+    return this.#cover(series, from, to, levels, []);
+  }
+
+  #cover(series, from, to, [level, ...others], covered) {
+    if (level === undefined) return covered;
+    for (let start = from; start < to; ) {
+      const index = indexOf(start, level);
+      const end = Math.min(to, (index + 1) * lengthOf(level));
+      const tile = this.#find(keyOf({ series, level, index }));
+      const before = covered.length;
+      if (tile === undefined || tile.isIncomplete) this.#cover(series, start, end, others, covered);
+      if (tile !== undefined && covered.length === before) takeBuckets(tile, level, start, end, covered);
+      start = end;
+    }
+    return covered;
+  }
+
+  /** A tile without readings that were deleted needs the rollups that are left. */
+  #collect(needed, series, from, to, level) {
+    for (let start = from; start < to; ) {
+      const place = { series, level, index: indexOf(start, level) };
+      const end = Math.min(to, (place.index + 1) * lengthOf(level));
+      needed.set(keyOf(place), place);
+      const kept = LEVELS.indexOf(KEPT_LEVELS.find((bucket) => bucket > LEVELS[level]));
+      if (kept !== -1 && this.#tiles.get(keyOf(place))?.isIncomplete)
+        this.#collect(needed, series, start, end, kept);
+      start = end;
+    }
+  }
+
+  #isDue(key, { series }, now) {
+    if (now < (this.#notBefore.get(series) ?? 0)) return false;
+    const tile = this.#tiles.get(key);
+    return tile === undefined || now >= tile.dueAt;
+  }
+
+  /** Reads tiles of one series that follow each other. */
+  async #request(places, now) {
+    const [{ series, level, index }] = places;
+    const request = { keys: places.map(keyOf), controller: new AbortController() };
+    const { signal } = request.controller;
+    const [from, to] = [index * lengthOf(level), (index + places.length) * lengthOf(level)];
+    this.#requests.add(request);
+    try {
+      const { buckets, completeFrom } = await this.#read(series, from, to, LEVELS[level], signal);
+      if (signal.aborted) return;
+      this.#notBefore.delete(series);
+      for (const place of places) this.#put(place, buckets, completeFrom, now);
+      this.#requests.delete(request);
+      this.#failed(null);
+      this.#changed();
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#requests.delete(request);
+      const isRefused = error.status >= 400 && error.status < 500 && error.status !== 429;
+      this.#notBefore.set(series, now + (isRefused ? REFUSED_MS : SOON_MS));
+      this.#failed(error);
+      this.#changed();
+    }
+  }
+
+  #put(place, buckets, completeFrom, now) {
+    const key = keyOf(place);
+    const start = place.index * lengthOf(place.level);
+    const end = start + lengthOf(place.level);
+    this.#drop(key);
+    const tile = {
+      end,
+      buckets: buckets.filter(({ time }) => time >= start && time < end),
+      isIncomplete: completeFrom !== null && start < completeFrom,
+      dueAt: now + (end > now - LATE_MS ? OPEN_MS : CLOSED_MS),
+      bytes: 0,
+    };
+    this.#tiles.set(key, tile);
+    this.#weigh(tile);
+    for (const [oldest] of this.#tiles) {
+      if (this.bytes <= this.#mostBytes || oldest === key) return;
+      this.#drop(oldest);
+    }
+  }
+
+  #weigh(tile) {
+    const bytes = TILE_BYTES + BUCKET_BYTES * tile.buckets.length;
+    this.bytes += bytes - tile.bytes;
+    tile.bytes = bytes;
+  }
+
+  #drop(key) {
+    this.bytes -= this.#tiles.get(key)?.bytes ?? 0;
+    this.#tiles.delete(key);
+  }
+
+  #find(key) {
+    const tile = this.#tiles.get(key);
+    if (tile === undefined) return undefined;
+    this.#tiles.delete(key);
+    this.#tiles.set(key, tile);
+    return tile;
+  }
+}
+
+/** Adds the buckets of a tile in [from, to). The parts of one bucket that is in several such spans become one again. */
+function takeBuckets({ buckets }, level, from, to, covered) {
+  for (const source of buckets) {
+    const { time, count, min, max, sum } = source;
+    const end = time + LEVELS[level];
+    if (end <= from || time >= to) continue;
+    const last = covered.at(-1);
+    if (last?.source === source && last.end === from) {
+      last.end = Math.min(end, to);
+      continue;
+    }
+    covered.push({
+      source,
+      time: Math.max(time, from),
+      end: Math.min(end, to),
+      count,
+      min,
+      max,
+      // A sum beyond the largest double is null.
+      mean: sum === null ? null : sum / count,
+    });
+  }
+}
+
+function follows(before, after) {
+  const { series, level, index } = before;
+  return after.series === series && after.level === level && after.index === index + 1;
+}
+
+function keyOf({ series, level, index }) {
+  return `${series} ${level} ${index}`;
+}
+
+/** The tile of a level that contains a time. */
+function indexOf(time, level) {
+  return Math.floor(time / lengthOf(level));
+}
+
+function lengthOf(level) {
+  return LEVELS[level] * BUCKETS_IN_TILE;
+}
