@@ -21,9 +21,14 @@ export class RequestError extends Error {
   }
 }
 
-/** GET as JSON. @throws {RequestError} */
-export function get(path, parameters = {}) {
-  return request('GET', path, parameters);
+/**
+ * GET as JSON.
+ *
+ * @param signal aborts the request, if it is given
+ * @throws {RequestError} also when it was aborted
+ */
+export function get(path, parameters = {}, signal = undefined) {
+  return request('GET', path, parameters, undefined, signal);
 }
 
 /** A request that changes something, with a body of JSON unless it is undefined. @throws {RequestError} */
@@ -50,17 +55,17 @@ export function onSignIn(ask) {
   signIn = ask;
 }
 
-async function request(method, path, parameters, body) {
+async function request(method, path, parameters, body, signal) {
   for (;;) {
     try {
-      return await once(method, path, parameters, {}, body);
+      return await once(method, path, parameters, {}, body, signal);
     } catch (error) {
       if (error.status !== 401 || !(await signIn(error.message))) throw error;
     }
   }
 }
 
-async function once(method, path, parameters, login = {}, sent = undefined) {
+async function once(method, path, parameters, login = {}, sent = undefined, aborted = undefined) {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     for (const each of [value].flat()) if (each !== undefined) search.append(name, each);
@@ -72,7 +77,8 @@ async function once(method, path, parameters, login = {}, sent = undefined) {
   if (sent !== undefined) headers['Content-Type'] = 'application/json';
   let response;
   try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = aborted === undefined ? timeout : AbortSignal.any([timeout, aborted]);
     response = await fetch(path + query, { method, headers, signal, ...content });
   } catch {
     throw new RequestError('The server does not answer.');

@@ -53,6 +53,11 @@ export class Chart {
     this.unit = unit;
   }
 
+  /** The number of points of the history; null while it is not known, and for texts. */
+  get points() {
+    return this.#state !== null || typeof this.#latest?.value !== 'number' ? null : this.#series.size;
+  }
+
   /** The unit of the values; undefined if it is not known. */
   set unit(unit) {
     if (unit === undefined || unit === this.#unit) return;
@@ -205,7 +210,7 @@ export class Chart {
 }
 
 /** The range of the y axis: space above and below the values, also when all values are equal. */
-function padded(_plot, low, high) {
+export function padded(_plot, low, high) {
   if (low === null || high === null) return [0, 1];
   const room = (high - low) * 0.08 || Math.abs(high) * 0.05 || 1;
   return [low - room, high + room];
@@ -224,7 +229,7 @@ const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 
 /** A function that measures the width of a text in a font, CSS pixels. */
-function ruler(font) {
+export function ruler(font) {
   const context = document.createElement('canvas').getContext('2d');
   context.font = font;
   return (text) => context.measureText(text).width;

@@ -22,7 +22,7 @@ export async function askKey(why) {
     spellcheck: 'false',
     required: '',
   });
-  const label = element('label', { class: 'labelled' }, 'Key', field);
+  const label = labelled('Key', field);
   const text = `${why} Enter an API key (tidegauge keys), or the API_TOKEN of this server.`;
   const answer = await ask({ title: 'Sign in', text, action: 'Sign in', label });
   return answer === null || field.value.trim() === '' ? null : field.value.trim();
@@ -64,4 +64,15 @@ export function ask({ title, text, action, label = '', className = '' }) {
     // The focus is on Cancel, so that pressing Enter once too often does not confirm the change.
     if (label === '') cancel.focus();
   });
+}
+
+/** A field with its name above it. */
+export function labelled(name, field) {
+  return element('label', { class: 'labelled' }, name, field);
+}
+
+/** @param choices pairs of value and text */
+export function selectField(choices) {
+  const options = choices.map(([value, text]) => element('option', { value }, text));
+  return element('select', { class: 'field' }, ...options);
 }

@@ -1,6 +1,6 @@
 // Downloads readings as a file.
 
-import { ask } from './dialog.js';
+import { ask, labelled, selectField } from './dialog.js';
 import { $, element } from './dom.js';
 
 const FORMATS = [
@@ -17,8 +17,8 @@ export function initExport(shownSensor) {
 async function exportReadings(device) {
   const scopes = [['', 'All sensors']];
   if (device !== null) scopes.unshift([device, device]);
-  const scope = select(scopes);
-  const format = select(FORMATS);
+  const scope = selectField(scopes);
+  const format = selectField(FORMATS);
   const [from, to] = [dateField(), dateField()];
   const fields = element(
     'div',
@@ -39,15 +39,6 @@ async function exportReadings(device) {
   document.body.append(link);
   link.click();
   link.remove();
-}
-
-function labelled(name, field) {
-  return element('label', { class: 'labelled' }, name, field);
-}
-
-function select(choices) {
-  const options = choices.map(([value, text]) => element('option', { value }, text));
-  return element('select', { class: 'field' }, ...options);
 }
 
 function dateField() {

@@ -32,7 +32,7 @@ const RELOAD_MS = 300_000;
 const LEAST_IN_VIEW = 240;
 
 /** Views besides the list of sensors and a sensor. */
-const TABS = new Set(['today', 'pipeline']);
+const TABS = new Set(['today', 'history', 'pipeline']);
 
 const narrow = matchMedia('(max-width: 56rem)');
 /** The sensor in the address, the one that is shown, and the last one that was shown. */
@@ -46,10 +46,16 @@ let feed = null;
 let isStoring = true;
 /** Whether no sensor has reported yet, so that the page explains how one is connected. */
 let isEmpty = false;
+/** The history view, which is loaded when it is first opened. */
+let past = null;
 
-/** The views of a narrow window: #/ (sensors), #/today, #/pipeline, #/sensor/<name>. A wide window shows all of them. */
+/**
+ * The views of a narrow window: #/ (sensors), #/today, #/pipeline, #/sensor/<name>. A wide window shows all of them.
+ * #/history?<view> is a view in both.
+ */
 function route() {
-  const [, view = '', ...segments] = location.hash.split('/');
+  const [path, query = ''] = location.hash.split(/\?(.*)/);
+  const [, view = '', ...segments] = path.split('/');
   named = view === 'sensor' ? segments.map(decoded).join('/') : null;
   const before = document.body.dataset.view;
   const after = named === null ? (TABS.has(view) ? view : 'sensors') : 'sensor';
@@ -59,11 +65,30 @@ function route() {
     else tab.removeAttribute('aria-current');
   }
   openWanted();
+  if (after === 'history') void openPast(query);
+  else past?.leaveHistory();
   if (!narrow.matches || before === after) return;
   scrollTo(0, 0);
   // The element that had the focus is hidden now.
   if (after === 'sensor') $('charts').focus({ preventScroll: true });
+  if (after === 'history') $('history').focus({ preventScroll: true });
   if (after === 'sensors' && last !== null) focusRow(last);
+}
+
+function isHistory() {
+  return document.body.dataset.view === 'history';
+}
+
+/** Shows the history, unless another view is open when it is loaded. */
+async function openPast(query) {
+  try {
+    past ??= await import('./history.js');
+    complain('past', null);
+  } catch {
+    complain('past', 'The history cannot be loaded. Reload this page.');
+    return;
+  }
+  if (isHistory()) past.openHistory(query, () => last ?? firstListed());
 }
 
 /** A segment of the address, decoded; unchanged when its encoding is invalid. */
@@ -78,13 +103,15 @@ function decoded(segment) {
 /** Shows the sensor in the address. Without one, a wide window shows the last sensor that was shown, or the first. */
 function openWanted() {
   const isLoading = document.body.dataset.loading !== undefined;
-  const wanted = named ?? (narrow.matches || isLoading ? null : (last ?? firstListed()));
+  const isHidden = narrow.matches || isLoading || isHistory();
+  const wanted = named ?? (isHidden ? null : (last ?? firstListed()));
+  const name = isHistory() ? 'History' : wanted;
+  document.title = name === null ? 'Tidegauge' : `${name} – Tidegauge`;
   if (wanted === shown) return;
   shown = wanted;
   last = wanted ?? last;
   select(wanted);
   show(wanted);
-  document.title = wanted === null ? 'Tidegauge' : `${wanted} – Tidegauge`;
 }
 
 /** Scrolls to the charts when they are not visible, so that a selection has a visible effect. */
@@ -100,6 +127,7 @@ function paint() {
   paintList();
   openFirst();
   if (shown === null) openWanted();
+  past?.paintHistory();
   paintSensor();
   if (beats++ % 4 !== 0) return;
   paintAges();
@@ -204,20 +232,24 @@ addEventListener('hashchange', () => {
 narrow.addEventListener('change', route);
 document.addEventListener('visibilitychange', paint);
 document.querySelector('.skip').addEventListener('click', (event) => {
-  // The fragment of the address is a sensor, so it cannot also be a position in the page.
+  // The fragment of the address is a view, so it cannot also be a position in the page.
   event.preventDefault();
-  $('charts').focus();
+  $(isHistory() ? 'history' : 'charts').focus();
 });
 route();
 await signedIn();
 follow({
   state: onState,
-  gap: addGap,
+  gap() {
+    addGap();
+    past?.missInHistory();
+  },
   readings(list) {
     for (const reading of list) {
       const sensor = learn(reading);
       if (sensor !== null) touch(sensor);
       addLive(reading);
+      past?.addToHistory(reading);
     }
   },
 });

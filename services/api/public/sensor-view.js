@@ -5,8 +5,10 @@ import { complain } from './banner.js';
 import { Chart } from './chart.js';
 import { $, element, setText } from './dom.js';
 import { byInterest } from './format.js';
+import { seriesOf } from './history-lines.js';
 import { explain, learnUnit, readingState, sensors } from './model.js';
 import { RANGES } from './series.js';
+import { EMPTY_VIEW, formatView } from './view-state.js';
 
 /** History is read again at this interval, because live readings do not replace what they correct. */
 const REFRESH_MS = 60_000;
@@ -17,35 +19,53 @@ const MAX_CHARTS = 12;
 const KEPT_RANGE = 'range';
 
 let shown = null;
-let range = keptRange();
+let range = RANGES[0];
+/** Whether the visitor chose the range, now or earlier. Otherwise it grows until the charts have readings. */
+let isChosen = false;
 let charts = new Map();
 let nextRefresh = Number.POSITIVE_INFINITY;
 let lastRefresh = 0;
+/** Whether the charts have their history. */
+let isRead = false;
 
 export function initSensorView() {
+  const kept = keptRange();
+  isChosen = kept !== undefined;
+  range = kept ?? range;
   const buttons = RANGES.map((each) => {
-    const button = element('button', { type: 'button', 'aria-pressed': String(each === range) }, each.label);
+    const button = element('button', { type: 'button' }, each.label);
     button.addEventListener('click', () => {
-      range = each;
+      isChosen = true;
+      setRange(each);
       keepRange();
-      for (const other of buttons) other.setAttribute('aria-pressed', String(other === button));
-      if (shown !== null) rebuild();
     });
     return button;
   });
   $('ranges').append(...buttons);
+  markRange();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     for (const chart of charts.values()) chart.recolour();
   });
 }
 
-/** The range that was chosen last. A browser can refuse its storage. */
+function setRange(next) {
+  range = next;
+  markRange();
+  if (shown !== null) rebuild();
+}
+
+function markRange() {
+  for (const [index, button] of [...$('ranges').querySelectorAll('button')].entries())
+    button.setAttribute('aria-pressed', String(RANGES[index] === range));
+}
+
+/** The range that was chosen last, or undefined. A browser can refuse its storage. */
 function keptRange() {
   try {
     const kept = localStorage.getItem(KEPT_RANGE);
-    return RANGES.find(({ label }) => label === kept) ?? RANGES[0];
+    return RANGES.find(({ label }) => label === kept);
   } catch {
-    return RANGES[0];
+    return undefined;
   }
 }
 
@@ -61,6 +81,8 @@ function keepRange() {
 export function show(name) {
   if (name === shown) return;
   shown = name;
+  if (!isChosen) range = RANGES[0];
+  markRange();
   paintTitle();
   rebuild();
 }
@@ -93,6 +115,7 @@ export function paintSensor() {
   $('charts-cut').hidden = left <= 0;
   if (left > 0) setText($('charts-cut'), `${left} more metrics are not drawn. The HTTP API has them all.`);
   if (performance.now() >= nextRefresh) void refresh();
+  widen();
 }
 
 function paintTitle() {
@@ -106,6 +129,8 @@ function paintTitle() {
   setText($('sensor-title'), shown ?? nothing[state]);
   const isSilent = shown !== null && state === 'ready' && (sensor?.metrics.size ?? 0) === 0;
   setText($('sensor-facts'), facts(sensor ?? {}, isSilent));
+  const link = sensor === undefined ? '#/history' : historyOf(sensor);
+  if ($('open-history').getAttribute('href') !== link) $('open-history').setAttribute('href', link);
 }
 
 function facts({ site = '', city, kind, year = null }, isSilent) {
@@ -115,7 +140,22 @@ function facts({ site = '', city, kind, year = null }, isSilent) {
     .join(' · ');
 }
 
+/** The link to the history of a sensor, with the range of its charts. */
+function historyOf(sensor) {
+  const parts = { series: seriesOf(sensor), range: { last: range.seconds * 1000 } };
+  return `#/history?${formatView({ ...EMPTY_VIEW, ...parts })}`;
+}
+
+/** Without a choice of the visitor, shows a longer range when no chart has two points. */
+function widen() {
+  const next = RANGES[RANGES.indexOf(range) + 1];
+  if (!isRead || isChosen || next === undefined) return;
+  const points = [...charts.values()].map((chart) => chart.points).filter((number) => number !== null);
+  if (points.length > 0 && points.every((number) => number < 2)) setRange(next);
+}
+
 function rebuild() {
+  isRead = false;
   for (const chart of charts.values()) chart.remove();
   charts = new Map();
   complain('history', null);
@@ -163,6 +203,7 @@ async function refresh() {
     }),
   );
   if (device !== shown) return;
+  isRead = failure === null;
   complain('history', failure);
   if (failure !== null) addGap();
 }

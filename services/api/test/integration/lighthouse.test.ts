@@ -60,6 +60,7 @@ async function audit(url: string): Promise<Report> {
 for (const [what, path] of [
   ['the live page', '/'],
   ['the charts of a sensor', `/#/sensor/${encodeURIComponent(PROBE)}`],
+  ['the history', `/#/history?s=${PROBE}/temperature`],
   ['the pipeline', '/#/pipeline'],
   ['the reference', '/docs'],
   ['the page to try requests', '/docs/try'],

@@ -111,6 +111,19 @@ for (const colorScheme of ['light', 'dark'] as const) {
       );
       await assertAccessible(page, "today's figures");
     });
+    const lines = `s=${PROBE}/temperature&s=${SILO}/level&last=5m&compare=day`;
+    await visit(api, { ...phone, hash: `#/history?${lines}` }, async (page) => {
+      const reading = page.locator('#history [aria-busy="true"]');
+      await until('the lines', async () => (await page.locator('#history-rows tr').count()) === 4);
+      await until('their figures', async () => (await reading.count()) === 0);
+      await assertAccessible(page, 'the history');
+      for (const name of ['Add a line…', 'Go to…']) {
+        await page.getByRole('button', { name }).click();
+        await until('the dialog', async () => await page.getByRole('dialog').isVisible());
+        await assertAccessible(page, name);
+        await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+      }
+    });
     await visit(api, { ...phone, hash: '#/pipeline' }, async (page) => {
       const unknown = page.locator('#unknown-topics li');
       await until('the causes', async () => (await page.locator('#causes details').count()) === 1);

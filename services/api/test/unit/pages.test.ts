@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -84,4 +85,17 @@ test('only the files of the pages can be requested', async (t) => {
     assert.equal((await get(url + path, GZIP)).status, 404, path);
   }
   assert.equal((await get(`${url}/main.js`, GZIP, 'POST')).status, 404);
+});
+
+test('the live page has at most 200 kB, with all that it can load', async (t) => {
+  const { url } = await startApi(t);
+  const files = readdirSync(new URL('../../public/', import.meta.url), { withFileTypes: true });
+  const paths = files.filter((file) => file.isFile()).map(({ name }) => `/${name}`);
+  let bytes = 0;
+  for (const path of [...paths, '/vendor/uplot/uPlot.iife.min.js', '/vendor/uplot/uPlot.min.css']) {
+    const { status, body } = await get(url + path, GZIP);
+    assert.equal(status, 200, path);
+    bytes += body.length;
+  }
+  assert.ok(bytes <= 200_000, `${bytes} bytes`);
 });
