@@ -36,7 +36,7 @@ const WANT_MS = 100;
 const AGAIN_MS = 5000;
 /** Old tiles are looked for at every so many paints. */
 const BEATS = 4;
-/** What is drawn beyond both edges, so that lines do not end inside, as a share of the time shown. */
+/** What is read and drawn beyond both edges, so that lines do not end inside: a share of the time shown. */
 const MARGIN = 0.25;
 /** Buttons: zoom by this factor, and move by this share of the time shown. */
 const ZOOM = 2;
@@ -369,8 +369,9 @@ function axes() {
 function drawnLine(line, level, pixels) {
   const offset = offsetOf(line, span);
   const margin = MARGIN * (span.to - span.from);
-  const [from, to] = [span.from - offset - margin, span.to - offset + margin].map(Math.round);
-  const known = tiles.cover(line.key, Math.max(0, from), to, level);
+  const from = Math.max(0, Math.round(span.from - offset - margin));
+  const to = Math.round(span.to - offset + margin);
+  const known = tiles.cover(line.key, from, to, level);
   const buckets =
     offset === 0
       ? known
@@ -379,6 +380,7 @@ function drawnLine(line, level, pixels) {
   const columns = columnsOf(buckets, span.from, span.to, pixels);
   return {
     ...line,
+    part: { series: line.key, from, to },
     offset,
     buckets,
     gap,
@@ -399,11 +401,7 @@ function want(level) {
     return;
   }
   wantedAt = performance.now();
-  const parts = drawn.map(({ key, offset }) => ({
-    series: key,
-    from: Math.max(0, span.from - offset),
-    to: span.to - offset,
-  }));
+  const parts = drawn.map(({ part }) => part);
   tiles.want(parts, level, serverNow());
 }
 

@@ -20,6 +20,8 @@ export const LEVELS = [
 /** What is left of readings that were deleted: rollups of these periods. */
 const KEPT_LEVELS = [MINUTE, HOUR, DAY];
 const BUCKETS_IN_TILE = 256;
+/** Tiles in one request. The server holds the buckets of an answer in memory, which is limited for each client. */
+const MOST_RUN = 4;
 /** The most buckets in the time shown: a wider window has longer buckets. */
 const MOST_BUCKETS = 1500;
 /** Levels finer than those of a view whose buckets are drawn until its own are there. */
@@ -96,7 +98,7 @@ export class Tiles {
     for (const [key, place] of needed) {
       if (requested.has(key) || !this.#isDue(key, place, now)) continue;
       const last = run.at(-1);
-      if (last !== undefined && !follows(last, place)) {
+      if (last !== undefined && (run.length === MOST_RUN || !follows(last, place))) {
         void this.#request(run, now);
         run = [];
       }

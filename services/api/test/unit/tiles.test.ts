@@ -172,7 +172,7 @@ test('requests of a view that is gone are aborted, and those that the next one n
     changed: () => {},
     failed: (error: unknown) => failures.push(error),
   });
-  const both = ['a/x', 'a/y'].map((series) => ({ series, from: NOW - DAY, to: NOW }));
+  const both = ['a/x', 'a/y'].map((series) => ({ series, from: NOW - DAY / 2, to: NOW }));
   tiles.want(both, MINUTE, NOW);
   tiles.want(both.slice(1), MINUTE, NOW);
   assert.deepEqual(
