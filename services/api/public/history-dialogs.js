@@ -80,17 +80,6 @@ export async function giveLink(url) {
   }
 }
 
-/** Downloads a file that the page made. */
-export function download(name, blob) {
-  const url = URL.createObjectURL(blob);
-  const link = element('a', { href: url, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  // The browser has begun to read it then.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
 function dateField(value) {
   return element('input', { class: 'field', type: 'datetime-local', step: '1', value });
 }

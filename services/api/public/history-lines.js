@@ -2,6 +2,7 @@
 
 import { byInterest, collator, isHousekeeping, symbol } from './format.js';
 import { EARLIER } from './view-state.js';
+import { shifted } from './zoned-time.js';
 
 /** Most lines, without those of an earlier period. */
 const MOST_LINES = 20;
@@ -41,6 +42,13 @@ export function linesOf(view, all) {
   }
   const series = [...found.values()];
   return { series: series.slice(0, MOST_LINES), left: Math.max(0, series.length - MOST_LINES) };
+}
+
+/**
+ * By how much a line is earlier than the time shown, which begins at `from`. At its begin, both have the same time of day.
+ */
+export function offsetOf({ earlier }, from, zone) {
+  return earlier === null ? 0 : from - shifted(from, zone, EARLIER[earlier]);
 }
 
 /** Lines with one unit share an axis. Without a unit, those of one metric do. */

@@ -8,7 +8,7 @@ import { byInterest } from './format.js';
 import { seriesOf } from './history-lines.js';
 import { explain, learnUnit, readingState, sensors } from './model.js';
 import { RANGES } from './series.js';
-import { EMPTY_VIEW, formatView } from './view-state.js';
+import { EMPTY_VIEW, hashOf } from './view-state.js';
 
 /** History is read again at this interval, because live readings do not replace what they correct. */
 const REFRESH_MS = 60_000;
@@ -143,7 +143,7 @@ function facts({ site = '', city, kind, year = null }, isSilent) {
 /** The link to the history of a sensor, with the range of its charts. */
 function historyOf(sensor) {
   const parts = { series: seriesOf(sensor), range: { last: range.seconds * 1000 } };
-  return `#/history?${formatView({ ...EMPTY_VIEW, ...parts })}`;
+  return hashOf({ ...EMPTY_VIEW, ...parts });
 }
 
 /** Without a choice of the visitor, shows a longer range when no chart has two points. */

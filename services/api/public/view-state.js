@@ -80,6 +80,11 @@ export function formatView({ series, groups, range, compare, zone }) {
   return String(query).replaceAll('%2F', '/').replaceAll('%3A', ':');
 }
 
+/** The address of a view, from its # on. */
+export function hashOf(view) {
+  return `#/history?${formatView(view)}`;
+}
+
 /** Whether two ranges are the same. */
 export function isSameRange(one, other) {
   return ['last', 'all', 'from', 'to'].every((key) => one[key] === other[key]);
