@@ -157,22 +157,22 @@ class Writer:
         fault = truth.killed(factors)
         since = (start + latency) / 1e6 - fault['killedSeconds'] if fault else np.full(truth.operations, -1.0)
         status = np.where((since >= 0) & (since < DOWN_SECONDS), 'UNAVAILABLE', 'OK')
-        lines = ['start_us,operation,latency_us,status,thread,part']
-        lines += [f'{s},{o},{t},{r},0,0' for s, o, t, r in zip(start, operation, latency, status, strict=True)]
+        lines = ['start_us,operation,latency_us,status,thread,part,turn']
+        lines += [f'{s},{o},{t},{r},0,0,1' for s, o, t, r in zip(start, operation, latency, status, strict=True)]
         if truth.parts:
             lines = lines[:1]
             for s, o, t in zip(start, operation, latency, strict=True):
                 modify = o == 'UPDATE'
-                lines.append(f'{s},READ,{t // 2 if modify else t},OK,0,{int(modify)}')
+                lines.append(f'{s},READ,{t // 2 if modify else t},OK,0,{int(modify)},1')
                 if modify:
-                    lines.append(f'{s + t // 2},UPDATE,{t - t // 2},OK,0,1')
-                    lines.append(f'{s},READ-MODIFY-WRITE,{t},OK,0,0')
+                    lines.append(f'{s + t // 2},UPDATE,{t - t // 2},OK,0,1,1')
+                    lines.append(f'{s},READ-MODIFY-WRITE,{t},OK,0,0,1')
         packed = gzip.compress('\n'.join([*lines, '']).encode(), mtime=0)
         (self.path / 'runs' / f'{name}.csv.gz').write_bytes(packed)
         seconds = float((start + latency).max()) / 1e6
         node = {'readBytes': 0, 'writtenBytes': 400_000, 'receivedBytes': 1000, 'sentBytes': None, 'source': 'proc'}
         document = {
-            'format': 1,
+            'format': 2,
             'run': name,
             'deployment': deployment['id'],
             'series': series['id'],
@@ -266,7 +266,13 @@ def plan_of(truth: Truth) -> Json:
         'hard': truth.hard,
         'easy': truth.easy,
         'fixed': truth.fixed,
-        'repeat': {'deployments': truth.deployments, 'trials': truth.trials, 'warmup': truth.warmup},
+        'repeat': {
+            'deployments': truth.deployments,
+            'trials': truth.trials,
+            'warmup': truth.warmup,
+            'pairing': 'slice',
+            'paired': [],
+        },
         'state': {'a': 'reuse'},
         'exclude': [],
         'valid': LIMITS,
@@ -284,7 +290,7 @@ def plan_of(truth: Truth) -> Json:
         'published': truth.published,
         'claims': truth.claims,
     }
-    return {'format': 1, 'study': study, 'hash': 'abc', 'deployments': deployments}
+    return {'format': 2, 'study': study, 'hash': 'abc', 'deployments': deployments}
 
 
 def write_results(path: Path, truth: Truth | None = None) -> Path:

@@ -1,6 +1,6 @@
 import { YEARS } from '../operations/fleet.ts';
 import { type QueryName, ReadLoad } from '../operations/read-load.ts';
-import { allLevels, operationCount, type StudyWorkload, schemeOf, workloadOf } from './levels.ts';
+import { allLevels, runLength, type StudyWorkload, schemeOf, workloadOf } from './levels.ts';
 import type {
   Combination,
   DeploymentPlan,
@@ -155,19 +155,21 @@ function costOf(
   const { mix } = workload;
   const rates = ratesOf(study, deployment);
   const { trials, drivers, state } = series;
-  const operations = operationCount(levels);
+  const length = runLength(levels);
   const records =
     workload.set === 'queries'
       ? new ReadLoad(workload.size, workload.volume).readings
       : Number(levels.records);
   let seconds = SECONDS_PER_SERIES;
   let measured = 0;
+  let operations = 0;
   for (const driver of drivers) {
     const factors = { ...levels, driver };
-    const rate = known.rateOf(factors);
-    if (rate !== null) measured += trials;
-    seconds +=
-      trials * (operations / (rate ?? typicalRate(levels, workload, driver, rates)) + SECONDS_PER_RUN);
+    const rate = known.rateOf(factors) ?? typicalRate(levels, workload, driver, rates);
+    if (known.rateOf(factors) !== null || length.seconds !== null) measured += trials;
+    const perRun = length.operations ?? rate * length.seconds;
+    operations = Math.max(operations, perRun);
+    seconds += trials * (perRun / rate + SECONDS_PER_RUN);
     if (workload.set === 'queries') {
       const name = `${workload.size} ${workload.volume}`;
       if (shared.has(name)) continue;

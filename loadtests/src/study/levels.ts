@@ -4,7 +4,14 @@ import { parseUrl } from '@tidegauge/storage';
 import { parseWorkload, type RecordWorkload } from '@tidegauge/workload';
 import type { DeviceOperationType } from '../operations/plan.ts';
 import { QUERIES, type QueryName } from '../operations/read-load.ts';
-import { DEVICE_WORKLOADS, isStoreUrl, isWorkloadLetter, ONE_EACH, UNSET } from './file/factors.ts';
+import {
+  DEVICE_WORKLOADS,
+  isStoreUrl,
+  isWorkloadLetter,
+  ONE_EACH,
+  secondsOf,
+  UNSET,
+} from './file/factors.ts';
 import type { Combination, Driver, Level, Study } from './model.ts';
 import type { OperationType } from './operation-names.ts';
 
@@ -76,9 +83,16 @@ export interface QueriesWorkload extends Mixed {
   readonly volume: number;
 }
 
-/** The operations of one run. */
-export function operationCount({ operations, threads }: Combination): number {
-  return Number(operations === ONE_EACH ? threads : operations);
+/** The end of a run: after so many operations of all threads together, or after a time. */
+export type RunLength =
+  | { readonly operations: number; readonly seconds: null }
+  | { readonly operations: null; readonly seconds: number };
+
+/** The length of one run. */
+export function runLength({ operations, threads }: Combination): RunLength {
+  const seconds = secondsOf(operations!);
+  if (seconds !== null) return { operations: null, seconds };
+  return { operations: Number(operations === ONE_EACH ? threads : operations), seconds: null };
 }
 
 /**
@@ -129,7 +143,8 @@ function recordWorkloadOf(
     file: isWorkloadLetter(name) ? `workload${name}` : name,
     overrides: {
       recordcount: String(levels.records),
-      operationcount: String(operationCount(levels)),
+      // YCSB has space for so many inserts. A run with a duration has as many as there are records, at most.
+      operationcount: String(runLength(levels).operations ?? levels.records),
       fieldcount: String(levels.fields),
       fieldlength: String(levels.length),
       ...(levels.distribution === UNSET ? {} : { requestdistribution: String(levels.distribution) }),

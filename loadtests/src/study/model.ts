@@ -10,6 +10,12 @@ export type Level = string | number | boolean;
 /** A level of each factor, by the factor's name. */
 export type Combination = Readonly<Record<string, Level>>;
 
+/**
+ * How the runs of a trial take turns: one after the other, in slices of the run, or operation by operation. The order
+ * within each turn is random.
+ */
+export type Pairing = 'none' | 'slice' | 'operation';
+
 /** What happens to the loaded table before each trial of a series. */
 export type TableState = 'reload' | 'restore' | 'reuse';
 
@@ -36,6 +42,9 @@ export interface Study {
     readonly trials: number;
     /** The first trials of a series. They are archived, and are not analysed. */
     readonly warmup: number;
+    readonly pairing: Pairing;
+    /** Factors whose levels take turns in one trial, besides the driver. */
+    readonly paired: readonly string[];
   };
   /** By workload, in lower case. Workloads that change their table are never `reuse`. */
   readonly state: Readonly<Record<string, TableState>>;
@@ -197,7 +206,7 @@ export type ClaimTest =
 
 /** All runs in the order in which they are done. Made from a study and its seed only. */
 export interface Plan {
-  readonly format: 1;
+  readonly format: 2;
   readonly study: Study;
   /** SHA-256 of the study, in hexadecimal digits. Results of another plan are never mixed with it. */
   readonly hash: string;
@@ -208,6 +217,8 @@ export interface DeploymentPlan {
   readonly id: string;
   /** From 1. */
   readonly block: number;
+  /** Deployments of the same site are up at the same time. Absent: it is alone. They follow each other in the plan. */
+  readonly site?: string;
   readonly hard: Combination;
   readonly series: readonly SeriesPlan[];
 }
@@ -218,6 +229,8 @@ export interface DeploymentPlan {
  */
 export interface SeriesPlan {
   readonly id: string;
+  /** Series of the same round take turns with each other. Absent: only the drivers of the series do. */
+  readonly round?: string;
   /** Without the driver. */
   readonly easy: Combination;
   readonly drivers: readonly Driver[];
@@ -228,10 +241,12 @@ export interface SeriesPlan {
 
 /** One trial of one driver. Files of a run are `runs/<run>.csv.gz` and `runs/<run>.json`. */
 export interface RunDocument {
-  readonly format: 1;
+  readonly format: 2;
   readonly run: string;
   readonly deployment: string;
   readonly series: string;
+  /** As in the series. */
+  readonly round?: string;
   readonly block: number;
   /** From 1. */
   readonly trial: number;
@@ -247,9 +262,9 @@ export interface RunDocument {
   readonly seed: number;
   /** ISO 8601. */
   readonly started: string;
-  /** From the start of the first operation to the end of the last one. */
+  /** From the start of the first operation to the end of the last one, without the turns of other runs. */
   readonly seconds: number;
-  /** Operations that were planned; a read-modify-write counts once. */
+  /** Operations that were planned, or that were started where the length is a time; a read-modify-write counts once. */
   readonly operations: number;
   /** Operations that succeeded. */
   readonly done: number;
@@ -332,8 +347,19 @@ export interface LoadDocument {
   readonly how: 'loaded' | 'restored';
 }
 
-/** The columns of an archived run. Times are whole microseconds; `start_us` counts from the start of the run. */
-export const RUN_COLUMNS = ['start_us', 'operation', 'latency_us', 'status', 'thread', 'part'] as const;
+/**
+ * The columns of an archived run. Times are whole microseconds. `start_us` counts from the start of the run, on a clock
+ * that stands still while other runs have their turns. Turns count from 1.
+ */
+export const RUN_COLUMNS = [
+  'start_us',
+  'operation',
+  'latency_us',
+  'status',
+  'thread',
+  'part',
+  'turn',
+] as const;
 
 /** Where deployments run. */
 export type PlaceName = 'lab' | 'boards' | 'swarm';
@@ -500,10 +526,11 @@ export type JournalEntry = { readonly time: string } & (
 
 export type Environment = Readonly<Record<string, string | number>>;
 
-/** A run that the runner requests from an open series. */
+/** A run that the runner requests from an open round. */
 export interface RunRequest {
   /** `<series>-<series attempt>-<trial>-<driver>-<attempt>`; it goes into the document. */
   readonly run: string;
+  readonly series: string;
   readonly driver: Driver;
   /** From 1. */
   readonly trial: number;
@@ -514,38 +541,36 @@ export interface RunRequest {
   readonly csvPath: string;
 }
 
-/**
- * A series on a deployment that is up. The tables are in the databases `study_raw`, `study_app` and `study_k6`, so only
- * one series of a deployment is open at a time.
- */
-export interface OpenSeries {
+/** Series that take turns, on deployments that are up. Only one round is open at a time. */
+export interface OpenRound {
   /**
-   * Prepares the tables for a trial: loads, restores or keeps them, as the state of the series demands. Call it before
-   * the runs of each trial, and again for a driver whose run is repeated. Resolves to one document for each table that
-   * was loaded or restored. Rejects when a table cannot be prepared.
+   * Prepares the tables of runs: loads, restores or keeps them, as the state of their series demands. Call it before
+   * the runs of each trial, and again when runs are repeated. Resolves to one document for each table that was loaded
+   * or restored. Rejects when a table cannot be prepared.
    */
-  load(trial: number, drivers?: readonly Driver[]): Promise<readonly LoadDocument[]>;
+  load(runs: readonly Pick<RunRequest, 'series' | 'driver' | 'trial'>[]): Promise<readonly LoadDocument[]>;
   /**
-   * Runs one trial of one driver. A driver that fails or dies gives an invalid run. Rejects only after an abort, and
-   * when the files cannot be written.
+   * Does runs of one trial in turns. A driver that fails or dies gives an invalid run. Runs that take turns are valid
+   * together. Rejects only after an abort, and when the files cannot be written.
    */
-  run(request: RunRequest): Promise<RunDocument>;
+  run(requests: readonly RunRequest[]): Promise<readonly RunDocument[]>;
   /** Ends the driver programs and drops the tables. Never rejects. */
   close(): Promise<void>;
 }
 
-export interface SeriesOptions {
+/** A series of a round, with its deployment. */
+export interface RoundMember {
+  readonly deployment: Deployment;
   readonly deploymentPlan: DeploymentPlan;
+  readonly series: SeriesPlan;
   /** From 1. Both go into the documents. */
   readonly deploymentAttempt: number;
   readonly seriesAttempt: number;
-  readonly signal: AbortSignal;
 }
 
-/** `openSeries` of `trial/open-series.ts`. Rejects when a driver program cannot be started. */
-export type OpenSeriesFunction = (
-  deployment: Deployment,
-  series: SeriesPlan,
+/** `openRound` of `trial/open-round.ts`. Rejects when a driver program cannot be started. */
+export type OpenRoundFunction = (
+  members: readonly RoundMember[],
   study: Study,
-  options: SeriesOptions,
-) => Promise<OpenSeries>;
+  signal: AbortSignal,
+) => Promise<OpenRound>;

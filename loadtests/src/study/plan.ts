@@ -1,46 +1,76 @@
 import { createHash } from 'node:crypto';
-import { type SeededRandom, seeded } from '@tidegauge/workload';
+import { seeded } from '@tidegauge/workload';
 import { hardCombinations, seriesOf } from './combinations.ts';
-import type { DeploymentPlan, Plan, SeriesPlan, Study } from './model.ts';
+import type { Combination, DeploymentPlan, Plan, SeriesPlan, Study } from './model.ts';
+import { shuffled } from './shuffled.ts';
 
-const FORMAT = 1;
+const FORMAT = 2;
 /** Hexadecimal digits of an id: 48 bits. Plans have at most 100,000 series. */
 const ID_LENGTH = 12;
 
 /**
  * All runs of a study in their order. Each block has every combination of hard factors once, in random order. Each
- * deployment has every combination of easy factors once, in random order. A seed always gives the same order, in which
- * each permutation is equally likely (Fisher and Yates' shuffle with the generator sfc32 of `seeded`). Blocks and
- * deployments have separate streams of random numbers.
+ * deployment has every combination of easy factors once, in random order. Combinations that differ in paired factors
+ * only are done at the same time: their deployments are one site, and their series one round. A seed always gives the
+ * same order, in which each permutation is equally likely. Blocks and sites have separate streams of random numbers.
  */
 export function makePlan(study: Study): Plan {
+  const paired = study.repeat.pairing === 'none' ? [] : study.repeat.paired;
   const cells = hardCombinations(study)
     .map((hard, index) => ({ hard, index, series: seriesOf(study, hard) }))
     .filter(({ series }) => series.length > 0);
+  const sites = Map.groupBy(cells, ({ hard }) => canonical(without(hard, paired)));
   const random = seeded(study.seed);
   const deployments: DeploymentPlan[] = [];
   for (let block = 1; block <= study.repeat.deployments; block += 1) {
     random.restart(block);
-    for (const { hard, index, series } of shuffled(cells, random)) {
-      const order = seeded(study.seed, block, index + 1);
-      deployments.push({
-        id: idOf('d', block, hard),
-        block,
-        hard,
-        series: shuffled(series, order).map(
-          ({ easy, drivers }): SeriesPlan => ({
-            id: idOf('s', block, hard, easy),
-            easy,
-            drivers,
-            state: study.state[String(easy.workload)]!,
-            trials: study.repeat.trials,
-            warmup: study.repeat.warmup,
-          }),
-        ),
-      });
+    for (const [levels, site] of shuffled([...sites], random)) {
+      const all = site.flatMap(({ hard, series }) => series.map(({ easy }) => ({ hard, easy })));
+      const rounds = Map.groupBy(all, ({ easy }) => canonical(without(easy, paired)));
+      const order = shuffled([...rounds.keys()], seeded(study.seed, block, site[0]!.index + 1));
+      for (const { hard, series } of site) {
+        deployments.push({
+          id: idOf('d', block, hard),
+          block,
+          ...(site.length === 1 ? {} : { site: idOf('p', block, levels) }),
+          hard,
+          series: order.flatMap((round) =>
+            series
+              .filter(({ easy }) => canonical(without(easy, paired)) === round)
+              .map(
+                ({ easy, drivers }): SeriesPlan => ({
+                  id: idOf('s', block, hard, easy),
+                  ...(rounds.get(round)!.length === 1 ? {} : { round: idOf('r', block, levels, round) }),
+                  easy,
+                  drivers,
+                  state: study.state[String(easy.workload)]!,
+                  trials: study.repeat.trials,
+                  warmup: study.repeat.warmup,
+                }),
+              ),
+          ),
+        });
+      }
     }
   }
   return { format: FORMAT, study, hash: hashOf(study), deployments };
+}
+
+/** Deployments that are up at the same time, in the order of the plan. */
+export function sitesOf(deployments: readonly DeploymentPlan[]): readonly (readonly DeploymentPlan[])[] {
+  return [...Map.groupBy(deployments, ({ id, site = id }) => site).values()];
+}
+
+/** Series that take turns with each other, in the order of the plan. */
+export function roundsOf(
+  site: readonly DeploymentPlan[],
+): readonly (readonly { readonly plan: DeploymentPlan; readonly series: SeriesPlan }[])[] {
+  const all = site.flatMap((plan) => plan.series.map((series) => ({ plan, series })));
+  return [...Map.groupBy(all, ({ series: { id, round = id } }) => round).values()];
+}
+
+function without(levels: Combination, names: readonly string[]): Combination {
+  return Object.fromEntries(Object.entries(levels).filter(([name]) => !names.includes(name)));
 }
 
 /** SHA-256 of a study as canonical JSON: keys are sorted, so their order in the file has no effect. */
@@ -58,15 +88,6 @@ export function runCount(plan: Plan): number {
 /** An id that depends on its cell only: the same cell has it in every plan. */
 function idOf(prefix: string, ...cell: readonly unknown[]): string {
   return `${prefix}${sha256(canonical(cell)).slice(0, ID_LENGTH)}`;
-}
-
-function shuffled<T>(items: readonly T[], random: SeededRandom): readonly T[] {
-  const order = [...items];
-  for (let last = order.length - 1; last > 0; last -= 1) {
-    const other = random.below(last + 1);
-    [order[last], order[other]] = [order[other]!, order[last]!];
-  }
-  return order;
 }
 
 function canonical(value: unknown): string {

@@ -5,18 +5,21 @@ import { whileItRuns } from '../while-it-runs.ts';
 import { countRuns } from './archive/history.ts';
 import { type Overhead, overheadOf } from './archive/overhead.ts';
 import type { Results } from './archive/results.ts';
-import { driversOfTrial, runName } from './archive/run-names.ts';
+import { runName } from './archive/run-names.ts';
 import { combinationText } from './combination-text.ts';
 import type {
   Combination,
   Deployment,
   DeploymentPlan,
   Driver,
-  OpenSeries,
-  OpenSeriesFunction,
+  OpenRound,
+  OpenRoundFunction,
+  Pairing,
   Place,
-  SeriesPlan,
+  RoundMember,
+  RunRequest,
 } from './model.ts';
+import { roundsOf, sitesOf } from './plan.ts';
 import { overheadText, Progress } from './progress.ts';
 
 /** How long the servers of a deployment may take to stop. */
@@ -27,7 +30,7 @@ const MOST_SHOWN = 5;
 export interface RunnerOptions {
   readonly place: Place;
   readonly results: Results;
-  readonly openSeries: OpenSeriesFunction;
+  readonly openRound: OpenRoundFunction;
   /** Aborted when the user interrupts the study. */
   readonly signal: AbortSignal;
   readonly say: (line: string) => void;
@@ -63,9 +66,9 @@ export class StudyError extends Error {
 }
 
 /**
- * Does what remains of a plan: deployments, series and trials in the order of the plan, the drivers of a trial in turns.
- * A series that fails is void and is repeated on a new deployment, at most `requeue` times; then the study continues with
- * the next deployment. An invalid run is repeated at the end of its series.
+ * Does what remains of a plan: sites, rounds and trials in the order of the plan, the runs of a trial in turns. A round
+ * that fails is void and is repeated on new deployments, at most `requeue` times; then the study continues with the next
+ * site. An invalid run is repeated at the end of its round, with those that it takes turns with.
  *
  * @throws {StudyError} when the results cannot be written
  * @throws the reason of the signal, after the servers have stopped, when the user interrupts the study
@@ -77,10 +80,10 @@ export async function runStudy(options: RunnerOptions): Promise<StudyOutcome> {
   const failed: StudyOutcome['failed'][number][] = [];
   const session = results.entries.length;
   try {
-    for (const deployment of plan.deployments) {
-      if (history.isComplete(deployment)) continue;
-      const reason = await runDeployment(deployment, options, progress);
-      if (reason !== null) failed.push({ deployment: deployment.id, hard: deployment.hard, reason });
+    for (const site of sitesOf(plan.deployments)) {
+      if (site.every((deployment) => history.isComplete(deployment))) continue;
+      const problem = await runSite(site, options, progress);
+      if (problem !== null) failed.push(problem);
       await options.onDeployment?.();
     }
   } catch (error) {
@@ -107,175 +110,244 @@ function marked<T>(
   return marks === undefined ? aloud() : marks.during(phase, `${results.plan.study.name} ${name}`, aloud);
 }
 
-/** Resolves to null when all series of the deployment are complete, else to the reason of the last failure. */
-async function runDeployment(
-  deployment: DeploymentPlan,
+type Failure = StudyOutcome['failed'][number];
+
+/** Resolves to null when all series of the site are complete, else to the deployment that failed last. */
+async function runSite(
+  site: readonly DeploymentPlan[],
   options: RunnerOptions,
   progress: Progress,
-): Promise<string | null> {
+): Promise<Failure | null> {
   const { results, signal, say } = options;
   const { study } = results.plan;
   for (let tries = 0; ; tries += 1) {
     signal.throwIfAborted();
-    const attempt = results.history.deploymentAttempts(deployment.id) + 1;
-    say(progress.deploymentLine(deployment, attempt));
-    results.append({ event: 'deployment-started', deployment: deployment.id, attempt });
-    const problem = await tryDeployment(deployment, attempt, options, progress);
+    const problem = await trySite(site, options, progress);
     if (problem === null) return null;
-    const reason = reportError(problem).text.split('\n')[0]!;
-    if (fullDisk(problem, results.directory) !== null) throw problem;
-    results.append({ event: 'deployment-failed', deployment: deployment.id, attempt, reason });
+    const { plan, error } = problem;
+    const reason = reportError(error).text.split('\n')[0]!;
+    if (fullDisk(error, results.directory) !== null) throw error;
+    const attempt = results.history.deploymentAttempts(plan.id);
+    results.append({ event: 'deployment-failed', deployment: plan.id, attempt, reason });
     if (signal.aborted) throw signal.reason;
     const last = tries >= study.requeue;
-    say(`deployment ${deployment.id} failed: ${reason}${last ? '' : ': it is started again'}`);
-    if (last) return reason;
+    say(`deployment ${plan.id} failed: ${reason}${last ? '' : ': it is started again'}`);
+    if (last) return { deployment: plan.id, hard: plan.hard, reason };
   }
 }
 
-/** Starts the servers, does the series that are not complete, and stops the servers. Resolves to what failed, or null. */
-async function tryDeployment(
-  plan: DeploymentPlan,
-  attempt: number,
+/** A deployment of a site that is up. */
+interface Running {
+  readonly plan: DeploymentPlan;
+  readonly deployment: Deployment;
+  /** From 1. */
+  readonly attempt: number;
+  /** When it was started, a time of `performance.now()`. */
+  readonly begun: number;
+}
+
+/** Starts the servers, does the rounds that are not complete, and stops the servers. Resolves to what failed, or null. */
+async function trySite(
+  site: readonly DeploymentPlan[],
   options: RunnerOptions,
   progress: Progress,
-): Promise<unknown> {
-  const { results, place, signal } = options;
-  const { study } = results.plan;
-  const begun = performance.now();
-  const seconds = (): number => (performance.now() - begun) / 1000;
-  let deployment: Deployment;
+): Promise<{ readonly plan: DeploymentPlan; readonly error: unknown } | null> {
+  const { results, signal } = options;
+  const running: Running[] = [];
+  let failed: { readonly plan: DeploymentPlan; readonly error: unknown } | null = null;
+  let plan = site[0]!;
   try {
-    deployment = await marked(options, 'deploy', `${combinationText(plan.hard)} ${plan.id}`, () =>
-      place.deploy(plan.hard, study, signal),
-    );
-  } catch (error) {
-    return error ?? new Error('the deployment failed');
-  }
-  let problem: unknown = null;
-  try {
-    const { versions } = deployment;
-    refuseOtherVersions(plan, versions, options);
-    results.append({ event: 'deployment-ready', deployment: plan.id, attempt, seconds: seconds(), versions });
-    for (const series of plan.series) {
-      if (results.history.completeAttempt(series.id) !== null) continue;
+    for (plan of site) running.push(await deploy(plan, options, progress));
+    for (const round of roundsOf(site)) {
+      if (round.every(({ series }) => results.history.completeAttempt(series.id) !== null)) continue;
       signal.throwIfAborted();
-      await runSeries(deployment, plan, series, attempt, options, progress);
+      ({ plan } = round[0]!);
+      await runRound(
+        round.map(({ plan: { id }, series }) => ({
+          series,
+          running: running.find((each) => each.plan.id === id)!,
+        })),
+        options,
+        progress,
+      );
     }
   } catch (error) {
-    problem = error;
+    failed = { plan, error };
   }
-  try {
-    await within(deployment.stop(), STOP_MS, `stopping the deployment ${plan.id}`);
-  } catch (error) {
-    problem ??= error;
+  for (const each of running) {
+    try {
+      await within(each.deployment.stop(), STOP_MS, `stopping the deployment ${each.plan.id}`);
+    } catch (error) {
+      failed ??= { plan: each.plan, error };
+    }
+    if (failed !== null) continue;
+    const seconds = (performance.now() - each.begun) / 1000;
+    const { versions } = each.deployment;
+    results.append({
+      event: 'deployment-ended',
+      deployment: each.plan.id,
+      attempt: each.attempt,
+      seconds,
+      versions,
+    });
   }
-  if (problem === null) {
-    const { versions } = deployment;
-    results.append({ event: 'deployment-ended', deployment: plan.id, attempt, seconds: seconds(), versions });
-  }
-  return problem;
+  return failed;
 }
 
-/** One table and its trials. When it rejects, the series is void. */
-async function runSeries(
-  deployment: Deployment,
-  deploymentPlan: DeploymentPlan,
-  series: SeriesPlan,
-  deploymentAttempt: number,
+/** Starts the servers of one deployment. */
+async function deploy(plan: DeploymentPlan, options: RunnerOptions, progress: Progress): Promise<Running> {
+  const { results, place, signal, say } = options;
+  const attempt = results.history.deploymentAttempts(plan.id) + 1;
+  say(progress.deploymentLine(plan, attempt));
+  results.append({ event: 'deployment-started', deployment: plan.id, attempt });
+  const begun = performance.now();
+  const deployment = await marked(options, 'deploy', `${combinationText(plan.hard)} ${plan.id}`, () =>
+    place.deploy(plan.hard, results.plan.study, signal),
+  );
+  const { versions } = deployment;
+  try {
+    refuseOtherVersions(plan, versions, options);
+  } catch (error) {
+    await within(deployment.stop(), STOP_MS, `stopping the deployment ${plan.id}`);
+    throw error;
+  }
+  const seconds = (performance.now() - begun) / 1000;
+  results.append({ event: 'deployment-ready', deployment: plan.id, attempt, seconds, versions });
+  return { plan, deployment, attempt, begun };
+}
+
+/** The tables of a round and its trials. When it rejects, all its series are void. */
+async function runRound(
+  round: readonly { readonly series: RoundMember['series']; readonly running: Running }[],
   options: RunnerOptions,
   progress: Progress,
 ): Promise<void> {
-  const { results, signal, openSeries } = options;
-  const { study } = results.plan;
-  const attempt = results.history.seriesAttempts(series.id) + 1;
-  results.append({
-    event: 'series-started',
-    series: series.id,
-    attempt,
-    deployment: deploymentPlan.id,
-    deploymentAttempt,
+  const { results, signal, openRound } = options;
+  const { history, plan } = results;
+  for (const { series } of round) {
+    const attempt = history.completeAttempt(series.id);
+    const reason = 'a series that takes turns with it is not complete';
+    if (attempt !== null) results.append({ event: 'series-void', series: series.id, attempt, reason });
+  }
+  const members = round.map(({ series, running }): RoundMember => {
+    const seriesAttempt = history.seriesAttempts(series.id) + 1;
+    const { deployment, plan: deploymentPlan, attempt: deploymentAttempt } = running;
+    results.append({
+      ...{ event: 'series-started', series: series.id, attempt: seriesAttempt },
+      ...{ deployment: deploymentPlan.id, deploymentAttempt },
+    });
+    return { deployment, deploymentPlan, series, deploymentAttempt, seriesAttempt };
   });
   try {
-    const opened = await openSeries(deployment, series, study, {
-      deploymentPlan,
-      deploymentAttempt,
-      seriesAttempt: attempt,
-      signal,
-    });
+    const opened = await openRound(members, plan.study, signal);
     try {
-      await runTrials(opened, deploymentPlan, series, attempt, options, progress);
+      await runTrials(opened, members, options, progress);
     } finally {
       await opened.close();
     }
-    results.append({ event: 'series-ended', series: series.id, attempt });
+    for (const { series, seriesAttempt: attempt } of members)
+      results.append({ event: 'series-ended', series: series.id, attempt });
   } catch (error) {
     if (fullDisk(error, results.directory) === null) {
       const reason = signal.aborted ? 'interrupted' : reportError(error).text.split('\n')[0]!;
-      results.append({ event: 'series-void', series: series.id, attempt, reason });
+      for (const { series, seriesAttempt: attempt } of members)
+        results.append({ event: 'series-void', series: series.id, attempt, reason });
     }
     throw error;
   }
 }
 
-/** A run that is still to be done in this series. */
-interface Turn {
-  readonly trial: number;
+/** A driver of a series. */
+interface Lane {
+  readonly member: RoundMember;
   readonly driver: Driver;
 }
 
+/** Runs of one trial that are still to be done, in turns. */
+interface Turns {
+  readonly trial: number;
+  readonly lanes: readonly Lane[];
+}
+
+/** What takes turns with each other: all lanes of the round but those of k6, each of which is alone. */
+function lanesOf(members: readonly RoundMember[], pairing: Pairing): readonly (readonly Lane[])[] {
+  const lanes = members.flatMap((member) => member.series.drivers.map((driver) => ({ member, driver })));
+  if (pairing === 'none') return lanes.map((lane) => [lane]);
+  const [alone, together] = [true, false].map((isK6) =>
+    lanes.filter(({ driver }) => (driver === 'k6') === isK6),
+  );
+  return [...(together!.length === 0 ? [] : [together!]), ...alone!.map((lane) => [lane])];
+}
+
 async function runTrials(
-  opened: OpenSeries,
-  deploymentPlan: DeploymentPlan,
-  series: SeriesPlan,
-  seriesAttempt: number,
+  opened: OpenRound,
+  members: readonly RoundMember[],
   options: RunnerOptions,
   progress: Progress,
 ): Promise<void> {
   const { results } = options;
-  const { requeue, name } = results.plan.study;
-  const levels = combinationText({ ...deploymentPlan.hard, ...series.easy });
-  const doRun = async ({ trial, driver }: Turn, attempt: number): Promise<boolean> => {
-    const run = runName({ series: series.id, seriesAttempt, trial, driver, attempt });
-    results.append({ event: 'run-started', run, series: series.id, seriesAttempt });
-    const warmup = trial <= series.warmup;
-    const request = { run, driver, trial, attempt, warmup, csvPath: results.csvPart(run) };
-    const document = await marked(options, warmup ? 'warm-up' : 'run', `${levels} ${run}`, () =>
-      opened.run(request),
+  const { requeue, name, repeat } = results.plan.study;
+  const { trials, warmup: warmups } = members[0]!.series;
+  const doRuns = async ({ trial, lanes }: Turns, attempt: number): Promise<boolean> => {
+    const warmup = trial <= warmups;
+    const requests = lanes.map(({ member: { series, seriesAttempt }, driver }): RunRequest => {
+      const run = runName({ series: series.id, seriesAttempt, trial, driver, attempt });
+      results.append({ event: 'run-started', run, series: series.id, seriesAttempt });
+      return { run, series: series.id, driver, trial, attempt, warmup, csvPath: results.csvPart(run) };
+    });
+    const levels = lanes.map(levelsText);
+    const runs = requests.map(({ run }) => run).join(' ');
+    const documents = await marked(options, warmup ? 'warm-up' : 'run', `${levels[0]} ${runs}`, () =>
+      opened.run(requests),
     );
     options.signal.throwIfAborted();
-    await results.archiveRun(document);
-    const { done, seconds, valid } = document;
-    await options.marks?.result(`${name} ${levels} ${run}`, { operations: done, seconds, valid });
-    options.say(progress.runLine(deploymentPlan, series, document));
+    for (const [index, document] of documents.entries()) {
+      await results.archiveRun(document);
+      const { run, done, seconds, valid } = document;
+      await options.marks?.result(`${name} ${levels[index]} ${run}`, { operations: done, seconds, valid });
+      const { deploymentPlan, series } = lanes[index]!.member;
+      options.say(progress.runLine(deploymentPlan, series, document));
+    }
     // Warm-up runs are not analysed, so an invalid one is not repeated.
-    return document.valid || warmup;
+    return warmup || documents.every(({ valid }) => valid);
   };
-  const load = async (trial: number, drivers: readonly Driver[], attempt: number): Promise<void> => {
-    options.signal.throwIfAborted();
-    const begun = performance.now();
-    const documents = await marked(options, 'load', `${levels} ${series.id}`, () =>
-      opened.load(trial, drivers),
-    );
-    for (const document of documents) results.archiveLoad(document, attempt);
-    const seconds = (performance.now() - begun) / 1000;
-    results.append({ event: 'trial-loaded', series: series.id, seriesAttempt, trial, seconds });
+  const load = async (trial: number, lanes: readonly Lane[], attempt: number): Promise<void> => {
+    for (const member of members) {
+      const drivers = lanes.filter((lane) => lane.member === member).map(({ driver }) => driver);
+      if (drivers.length === 0) continue;
+      options.signal.throwIfAborted();
+      const { series, seriesAttempt } = member;
+      const begun = performance.now();
+      const documents = await marked(options, 'load', `${levelsText({ member })} ${series.id}`, () =>
+        opened.load(drivers.map((driver) => ({ series: series.id, driver, trial }))),
+      );
+      for (const document of documents) results.archiveLoad(document, attempt);
+      const seconds = (performance.now() - begun) / 1000;
+      results.append({ event: 'trial-loaded', series: series.id, seriesAttempt, trial, seconds });
+    }
   };
-  let invalid: Turn[] = [];
-  for (let trial = 1; trial <= series.trials; trial += 1) {
-    const drivers = driversOfTrial(series, trial);
-    await load(trial, drivers, 1);
-    for (const driver of drivers) {
-      if (!(await doRun({ trial, driver }, 1))) invalid.push({ trial, driver });
+  const turns = lanesOf(members, repeat.pairing);
+  let invalid: Turns[] = [];
+  for (let trial = 1; trial <= trials; trial += 1) {
+    await load(trial, turns.flat(), 1);
+    // What is alone rotates, so that no driver is always the first.
+    const first = (trial - 1) % turns.length;
+    for (const lanes of [...turns.slice(first), ...turns.slice(0, first)]) {
+      if (!(await doRuns({ trial, lanes }, 1))) invalid.push({ trial, lanes });
     }
   }
   for (let attempt = 2; attempt <= requeue + 1; attempt += 1) {
     const again = invalid;
     invalid = [];
-    for (const turn of again) {
-      await load(turn.trial, [turn.driver], attempt);
-      if (!(await doRun(turn, attempt))) invalid.push(turn);
+    for (const each of again) {
+      await load(each.trial, each.lanes, attempt);
+      if (!(await doRuns(each, attempt))) invalid.push(each);
     }
   }
+}
+
+function levelsText({ member: { deploymentPlan, series } }: Pick<Lane, 'member'>): string {
+  return combinationText({ ...deploymentPlan.hard, ...series.easy });
 }
 
 /** Servers of other versions than before give results that must not be mixed. */

@@ -10,7 +10,7 @@ import { RunMarks } from '@tidegauge/loadtests/results/run-marks';
 import { openResults } from '@tidegauge/loadtests/study/archive/results';
 import { runStudy } from '@tidegauge/loadtests/study/runner';
 import { freePort, waitUntil } from '@tidegauge/process';
-import { SmallPlace, smallPlan, smallSeries } from '../study/small-study.ts';
+import { SmallPlace, smallPlan, smallRound } from '../study/small-study.ts';
 
 const found = await startOrSkip('prometheus', () => startPrometheus({ targets: {} }));
 const skip = 'skip' in found ? found.skip : false;
@@ -32,11 +32,11 @@ test('Prometheus has the phases and the figures of an experiment', { skip }, asy
     for (const { labels } of phases) seen.add(`${labels.phase}: ${labels.testid}`);
     return phases.length > 0;
   };
-  const openSeries = smallSeries(async () => {
+  const openRound = smallRound(async () => {
     await waitUntil('Prometheus has the phase', look, { timeoutMs: 10_000 });
     return true;
   });
-  const given = { results, openSeries, marks, estimateSeconds: 1, force: false, say: () => {} };
+  const given = { results, openRound, marks, estimateSeconds: 1, force: false, say: () => {} };
   const signal = new AbortController().signal;
   await runStudy({ ...given, place: new SmallPlace(), signal });
   results.close();

@@ -8,8 +8,8 @@ import { parseStudy } from '@tidegauge/loadtests/study/file/read-study';
 import type { Deployment, Driver, RunDocument } from '@tidegauge/loadtests/study/model';
 import { labPlace } from '@tidegauge/loadtests/study/places/lab';
 import { makePlan } from '@tidegauge/loadtests/study/plan';
-import { openSeries } from '@tidegauge/loadtests/study/trial/open-series';
 import { openStore } from '@tidegauge/storage';
+import { openSingle } from '../study/single-series.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-devices-test-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -38,8 +38,7 @@ async function open(
   const { signal } = new AbortController();
   const deployment = await labPlace().deploy(plan!.hard, study, signal);
   t.after(() => deployment.stop());
-  const options = { deploymentPlan: plan!, deploymentAttempt: 1, seriesAttempt: 1, signal };
-  const reopen = () => openSeries(deployment, series!, study, options);
+  const reopen = () => openSingle(deployment, plan!, series!, study, signal);
   const opened = await reopen();
   t.after(() => opened.close());
   return { deployment, opened, reopen };
@@ -157,12 +156,7 @@ test('where the store cannot be reached, devices are loaded, verified and delete
   );
   const [plan] = makePlan(study).deployments;
   const remote: Deployment = { ...deployment, storeUrl: async () => null, api: () => deployment.api(url) };
-  const series = await openSeries(remote, plan!.series[0]!, study, {
-    deploymentPlan: plan!,
-    deploymentAttempt: 1,
-    seriesAttempt: 1,
-    signal: new AbortController().signal,
-  });
+  const series = await openSingle(remote, plan!, plan!.series[0]!, study);
   t.after(() => series.close());
   await series.load(1);
   const { document } = await runOnce(series, 'app');

@@ -9,8 +9,8 @@ import { parseStudy } from '@tidegauge/loadtests/study/file/read-study';
 import type { Driver, Level, RunDocument, SeriesPlan } from '@tidegauge/loadtests/study/model';
 import { labPlace } from '@tidegauge/loadtests/study/places/lab';
 import { makePlan } from '@tidegauge/loadtests/study/plan';
-import { openSeries } from '@tidegauge/loadtests/study/trial/open-series';
 import { openStore } from '@tidegauge/storage';
+import { openSingle } from '../study/single-series.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-queries-test-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -38,9 +38,8 @@ async function deploy(
   const { signal } = new AbortController();
   const deployment = await labPlace().deploy(plan!.hard, study, signal);
   t.after(() => deployment.stop());
-  const options = { deploymentPlan: plan!, deploymentAttempt: 1, seriesAttempt: 1, signal };
   const open = async (series: SeriesPlan) => {
-    const opened = await openSeries(deployment, series, study, options);
+    const opened = await openSingle(deployment, plan!, series, study, signal);
     t.after(() => opened.close());
     return opened;
   };

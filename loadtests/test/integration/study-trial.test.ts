@@ -11,17 +11,16 @@ import {
   type Combination,
   type Deployment,
   type Driver,
-  type OpenSeries,
   RUN_COLUMNS,
   type RunDocument,
   type SeriesPlan,
   type Study,
   type TableState,
 } from '@tidegauge/loadtests/study/model';
-import { openSeries } from '@tidegauge/loadtests/study/trial/open-series';
 import { startStorePlaces } from '@tidegauge/loadtests/targets/store-places';
 import { openStore } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
+import { openSingle, type SingleSeries } from '../study/single-series.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-trial-test-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -56,7 +55,7 @@ const STUDY: Study = {
     length: 20,
     distribution: 'default',
   },
-  repeat: { deployments: 1, trials: 2, warmup: 0 },
+  repeat: { deployments: 1, trials: 2, warmup: 0, pairing: 'slice', paired: [] },
   state: {},
   exclude: [],
   valid: NO_LIMITS,
@@ -75,14 +74,15 @@ interface Row {
   readonly status: string;
   readonly thread: number;
   readonly part: number;
+  readonly turn: number;
 }
 
 function rowsOf(path: string): Row[] {
   const [head, ...lines] = gunzipSync(readFileSync(path)).toString().trimEnd().split('\n');
   assert.equal(head, RUN_COLUMNS.join(','));
   return lines.map((line) => {
-    const [start, operation, latency, status, thread, part] = line.split(',');
-    assert.match(line, /^\d+,[A-Z-]+,\d+,[A-Z_]+,\d+,[01]$/);
+    const [start, operation, latency, status, thread, part, turn] = line.split(',');
+    assert.match(line, /^\d+,[A-Z-]+,\d+,[A-Z_]+,\d+,[01],\d+$/);
     return {
       start: Number(start),
       operation: operation!,
@@ -90,6 +90,7 @@ function rowsOf(path: string): Row[] {
       status: status!,
       thread: Number(thread),
       part: Number(part),
+      turn: Number(turn),
     };
   });
 }
@@ -140,7 +141,7 @@ async function deploy(
 
 let runs = 0;
 
-async function runOnce(series: OpenSeries, driver: Driver, trial = 1) {
+async function runOnce(series: SingleSeries, driver: Driver, trial = 1) {
   runs += 1;
   const csvPath = join(folder, `run-${runs}.csv.gz`);
   const document = await series.run({
@@ -170,12 +171,7 @@ async function open(
   signal = new AbortController().signal,
 ) {
   const deploymentPlan = { id: 'deployment-1', block: 1, hard: {}, series: [plan] };
-  const series = await openSeries(deployment, plan, study, {
-    deploymentPlan,
-    deploymentAttempt: 1,
-    seriesAttempt: 1,
-    signal,
-  });
+  const series = await openSingle(deployment, deploymentPlan, plan, study, signal);
   t.after(() => series.close());
   return series;
 }
@@ -289,6 +285,73 @@ test('a read-modify-write is one operation with two parts, and a reused table is
   assert.ok(second.document.valid, JSON.stringify(second.document.checks));
   assert.notEqual(first.document.seed, second.document.seed);
   await series.close();
+});
+
+for (const [pairing, turns] of [
+  ['slice', 20],
+  ['operation', 200],
+] as const) {
+  test(`runs take turns: by ${pairing}`, async (t) => {
+    const deployment = await deploy(t, 'sqlite');
+    const fixed = { ...STUDY.fixed, operations: 200, threads: pairing === 'slice' ? 3 : 1 };
+    const study = { ...STUDY, fixed, repeat: { ...STUDY.repeat, pairing } };
+    const series = await open(t, deployment, seriesOf({ workload: 'a' }, 'reload'), study);
+    await series.load(1);
+    const requests = (['raw', 'app'] as const).map((driver) => ({
+      ...{ run: `${pairing}-${driver}`, driver, trial: 1, attempt: 1, warmup: false },
+      csvPath: join(folder, `${pairing}-${driver}.csv.gz`),
+    }));
+    const documents = await series.together(...requests);
+    const [raw, app] = requests.map(({ csvPath }) => rowsOf(csvPath));
+    for (const [index, rows] of [raw!, app!].entries()) {
+      const document = documents[index]!;
+      assert.ok(document.valid, JSON.stringify(document.checks));
+      assert.deepEqual([rows.length, document.done, document.operations], [200, 200, 200]);
+      assert.deepEqual(
+        [...new Set(rows.map(({ turn }) => turn))],
+        Array.from({ length: turns }, (_, n) => n + 1),
+      );
+      // The clock of a run stands still while the other one has its turn.
+      const busy = rows.reduce((sum, { latency }) => sum + latency, 0) / 1e6;
+      assert.ok(document.seconds < busy + 0.5, `${document.seconds} s for ${busy} s of operations`);
+      const api = document.nodes.find(({ node }) => node === 'api')!;
+      assert.equal(api.cpuSeconds === null, pairing === 'operation');
+    }
+    // The same operations in each turn.
+    const key = ({ turn, thread, operation }: Row) => `${turn} ${thread} ${operation}`;
+    assert.deepEqual(raw!.map(key).toSorted(), app!.map(key).toSorted());
+    if (pairing === 'slice') {
+      const used = documents.map(({ nodes }) => nodes.find(({ node }) => node === 'api')!.cpuSeconds!);
+      assert.ok(used[0]! < used[1]!, `${used}: the API works in the turns of app only`);
+    }
+  });
+}
+
+test('a run of a time ends after it, and a partner of an invalid run is not valid', async (t) => {
+  const deployment = await deploy(t, 'sqlite');
+  const study = { ...STUDY, fixed: { ...STUDY.fixed, operations: '1s' } };
+  const series = await open(t, deployment, seriesOf({ workload: 'c' }, 'reload'), study);
+  await series.load(1);
+  const store = await openStore((await deployment.storeUrl('study_app', {}))!);
+  for (const { key } of await store.records.scan('study_app', '', 50, null))
+    await store.records.update('study_app', key, { field2: 'damaged' });
+  await store.close();
+  const documents = await series.together(
+    ...(['raw', 'app'] as const).map((driver) => ({
+      ...{ run: `time-${driver}`, driver, trial: 1, attempt: 1, warmup: false },
+      csvPath: join(folder, `time-${driver}.csv.gz`),
+    })),
+  );
+  for (const { seconds, done, operations, valid } of documents) {
+    assert.ok(seconds > 0.9 && seconds < 1.5, `${seconds} s`);
+    assert.ok(done > 100 && operations === done);
+    assert.equal(valid, false);
+  }
+  assert.equal(measuredBy(documents[0]!, 'damaged').ok, true);
+  assert.deepEqual(
+    [measuredBy(documents[0]!, 'partners').measured, measuredBy(documents[1]!, 'partners').measured],
+    [1, 0],
+  );
 });
 
 test('k6 does the same operations as the driver app, and its file has the same form', async (t) => {

@@ -2,7 +2,7 @@
 import { environmentOf } from '@tidegauge/loadtests/study/archive/environment';
 import { openResults } from '@tidegauge/loadtests/study/archive/results';
 import { runStudy } from '@tidegauge/loadtests/study/runner';
-import { SmallPlace, smallPlan, smallSeries } from './small-study.ts';
+import { SmallPlace, smallPlan, smallRound } from './small-study.ts';
 
 const [directory, killAt] = process.argv.slice(2);
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -21,7 +21,7 @@ const killing = {
   },
 };
 // In the middle of a run: its operations file is there, and its document is not.
-const openSeries = smallSeries(() => {
+const openRound = smallRound(() => {
   left -= 1;
   if (left === 0) process.kill(process.pid, 'SIGKILL');
   return true;
@@ -30,7 +30,7 @@ const signal = new AbortController().signal;
 const outcome = await runStudy({
   place,
   results: killing,
-  openSeries,
+  openRound,
   signal,
   say,
   estimateSeconds: 1,

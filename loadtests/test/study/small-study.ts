@@ -10,13 +10,15 @@ import type {
   Combination,
   Deployment,
   Driver,
-  OpenSeriesFunction,
+  OpenRoundFunction,
+  Pairing,
   Place,
   Plan,
   RunDocument,
   RunRequest,
   Study,
 } from '@tidegauge/loadtests/study/model';
+import { RUN_COLUMNS } from '@tidegauge/loadtests/study/model';
 import { openStore, type Store } from '@tidegauge/storage';
 import { parseWorkload } from '@tidegauge/workload';
 
@@ -33,6 +35,7 @@ export interface SmallOptions {
   readonly warmup?: number;
   readonly drivers?: readonly Driver[];
   readonly requeue?: number;
+  readonly pairing?: Pairing;
 }
 
 /** A plan whose deployments are SQLite files. Deployments are `d1`, `d2`, …, and their series `d1s1`, `d1s2`, … */
@@ -44,6 +47,7 @@ export function smallPlan(options: SmallOptions = {}): Plan {
     warmup = 0,
     drivers = ['raw', 'app'],
     requeue = 1,
+    pairing = 'none',
   } = options;
   const study: Study = {
     name: 'small',
@@ -54,7 +58,7 @@ export function smallPlan(options: SmallOptions = {}): Plan {
     hard: { store: Array.from({ length: deployments }, (_, index) => `sqlite${index + 1}`) },
     easy: { threads: Array.from({ length: series }, (_, index) => index + 1), driver: drivers },
     fixed: {},
-    repeat: { deployments: 1, trials, warmup },
+    repeat: { deployments: 1, trials, warmup, pairing, paired: [] },
     state: {},
     exclude: [],
     valid: {
@@ -79,7 +83,7 @@ export function smallPlan(options: SmallOptions = {}): Plan {
   const hash = createHash('sha256').update(JSON.stringify(study)).digest('hex');
   const numbers = (most: number): readonly number[] => Array.from({ length: most }, (_, index) => index + 1);
   return {
-    format: 1,
+    format: 2,
     study,
     hash,
     deployments: numbers(deployments).map((number) => ({
@@ -148,67 +152,71 @@ export class SmallPlace implements Place {
 export type OnRun = (request: RunRequest) => boolean | Promise<boolean>;
 
 /** Does real operations on SQLite, for all drivers directly on the store. `onRun` decides whether a run is valid. */
-export function smallSeries(onRun: OnRun = () => true): OpenSeriesFunction {
-  return async (deployment, series, study, { deploymentPlan, deploymentAttempt, seriesAttempt }) => {
-    const stores = new Map<Driver, Store>();
-    for (const driver of series.drivers) {
-      stores.set(
-        driver,
-        await openStore((await deployment.storeUrl(`${series.id}-${driver}`, series.easy))!),
-      );
+export function smallRound(onRun: OnRun = () => true): OpenRoundFunction {
+  return async (members, study) => {
+    const stores = new Map<string, Store>();
+    for (const { deployment, series } of members) {
+      for (const driver of series.drivers) {
+        const name = `${series.id}-${driver}`;
+        stores.set(name, await openStore((await deployment.storeUrl(name, series.easy))!));
+      }
     }
+    const memberOf = (id: string) => members.find(({ series }) => series.id === id)!;
+    const run = async (request: RunRequest): Promise<RunDocument> => {
+      const valid = await onRun(request);
+      const { driver, trial, attempt, warmup, csvPath } = request;
+      const { deploymentPlan, series, seriesAttempt, deploymentAttempt } = memberOf(request.series);
+      const seed = trial;
+      const started = new Date().toISOString();
+      const target = rawTarget(stores.get(`${series.id}-${driver}`)!, 'small');
+      const block = await new RecordDriver(target, WORKLOAD, { seed, threads: 1 }).run(OPERATIONS);
+      const rows = [...block.latencies].flatMap(([operation, latencies]) =>
+        latencies.map((ms) => `0,${operation.toUpperCase()},${Math.round(ms * 1000)},OK,0,0,1`),
+      );
+      const csv = gzipSync(`${RUN_COLUMNS.join(',')}\n${rows.join('\n')}\n`);
+      writeFileSync(csvPath, csv, { flag: 'wx' });
+      return {
+        format: 2,
+        run: request.run,
+        deployment: deploymentPlan.id,
+        series: series.id,
+        block: deploymentPlan.block,
+        trial,
+        attempt,
+        seriesAttempt,
+        deploymentAttempt,
+        warmup,
+        driver,
+        factors: { ...deploymentPlan.hard, ...series.easy, ...study.fixed, driver },
+        seed,
+        started,
+        seconds: block.seconds,
+        operations: OPERATIONS,
+        done: block.done,
+        valid,
+        checks: [{ rule: 'errors', measured: valid ? 0 : 1, limit: 0, unit: 'operations', ok: valid }],
+        nodes: [],
+        storedBytes: null,
+        energy: null,
+        csv: { rows: rows.length, sha256: createHash('sha256').update(csv).digest('hex') },
+      };
+    };
     return {
-      async load(trial, drivers = series.drivers) {
-        if (trial > 1 || drivers.length < series.drivers.length) return [];
-        for (const driver of drivers) await loadRaw(stores.get(driver)!, 'small', WORKLOAD, 1);
-        return drivers.map((driver) => ({
-          format: 1 as const,
-          series: series.id,
-          seriesAttempt,
-          trial,
-          driver,
-          records: 20,
-          seconds: 0.1,
-          how: 'loaded' as const,
-        }));
-      },
-      async run(request): Promise<RunDocument> {
-        const valid = await onRun(request);
-        const { run, driver, trial, attempt, warmup, csvPath } = request;
-        const seed = trial;
-        const started = new Date().toISOString();
-        const target = rawTarget(stores.get(driver)!, 'small');
-        const block = await new RecordDriver(target, WORKLOAD, { seed, threads: 1 }).run(OPERATIONS);
-        const rows = [...block.latencies].flatMap(([operation, latencies]) =>
-          latencies.map((ms) => `0,${operation.toUpperCase()},${Math.round(ms * 1000)},OK,0,0`),
+      async load(runs) {
+        if (runs.some(({ trial }) => trial > 1)) return [];
+        return Promise.all(
+          runs.map(async ({ series, driver, trial }) => {
+            await loadRaw(stores.get(`${series}-${driver}`)!, 'small', WORKLOAD, 1);
+            const { seriesAttempt } = memberOf(series);
+            const load = { records: 20, seconds: 0.1, how: 'loaded' } as const;
+            return { format: 1 as const, series, seriesAttempt, trial, driver, ...load };
+          }),
         );
-        const csv = gzipSync(`start_us,operation,latency_us,status,thread,part\n${rows.join('\n')}\n`);
-        writeFileSync(csvPath, csv, { flag: 'wx' });
-        return {
-          format: 1,
-          run,
-          deployment: deploymentPlan.id,
-          series: series.id,
-          block: deploymentPlan.block,
-          trial,
-          attempt,
-          seriesAttempt,
-          deploymentAttempt,
-          warmup,
-          driver,
-          factors: { ...deploymentPlan.hard, ...series.easy, ...study.fixed, driver },
-          seed,
-          started,
-          seconds: block.seconds,
-          operations: OPERATIONS,
-          done: block.done,
-          valid,
-          checks: [{ rule: 'errors', measured: valid ? 0 : 1, limit: 0, unit: 'operations', ok: valid }],
-          nodes: [],
-          storedBytes: null,
-          energy: null,
-          csv: { rows: rows.length, sha256: createHash('sha256').update(csv).digest('hex') },
-        };
+      },
+      async run(requests) {
+        const documents: RunDocument[] = [];
+        for (const request of requests) documents.push(await run(request));
+        return documents;
       },
       async close() {
         for (const store of stores.values()) await store.close();

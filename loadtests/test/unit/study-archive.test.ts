@@ -20,7 +20,7 @@ import { openResults, type Results, readEntries, readPlan } from '@tidegauge/loa
 import { parseRunName, runName } from '@tidegauge/loadtests/study/archive/run-names';
 import type { JournalEntry, Plan } from '@tidegauge/loadtests/study/model';
 import { runStudy } from '@tidegauge/loadtests/study/runner';
-import { SmallPlace, smallPlan, smallSeries } from '../study/small-study.ts';
+import { SmallPlace, smallPlan, smallRound } from '../study/small-study.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'tidegauge-study-archive-'));
 after(() => rmSync(root, { recursive: true }));
@@ -42,7 +42,7 @@ async function complete(directory: string, plan: Plan): Promise<void> {
   const { signal } = new AbortController();
   const place = new SmallPlace();
   const rest = { signal, say: () => {}, estimateSeconds: 1, force: false };
-  await runStudy({ place, results, openSeries: smallSeries(), ...rest });
+  await runStudy({ place, results, openRound: smallRound(), ...rest });
   results.close();
 }
 

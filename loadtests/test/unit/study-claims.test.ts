@@ -179,7 +179,7 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
     };
     const levels = { hard: { store: ['citus'] }, easy: { workload: ['a', 'b'] }, fixed: { threads: 1 } };
     const plan = (parts: object): string =>
-      JSON.stringify({ format: 1, hash: 'a', deployments: [], study: { ...levels, parts } });
+      JSON.stringify({ format: 2, hash: 'a', deployments: [], study: { ...levels, parts } });
     writeFileSync(join(directory, 'plan.json'), plan({ copies: {}, consistency: {} }));
     writeFileSync(join(directory, 'journal.jsonl'), `${JSON.stringify(opened)}\n`);
     const analysis = {

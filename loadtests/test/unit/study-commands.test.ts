@@ -8,7 +8,7 @@ import { defaultDirectory, isSameDirectory } from '@tidegauge/loadtests/study/co
 import { statusText } from '@tidegauge/loadtests/study/commands/status';
 import type { Plan } from '@tidegauge/loadtests/study/model';
 import { runStudy } from '@tidegauge/loadtests/study/runner';
-import { SmallPlace, smallPlan, smallSeries } from '../study/small-study.ts';
+import { SmallPlace, smallPlan, smallRound } from '../study/small-study.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'tidegauge-study-commands-'));
 after(() => rmSync(root, { recursive: true }));
@@ -26,7 +26,7 @@ async function perform(directory: string, plan: Plan, place = new SmallPlace()):
   const results = await open(directory, plan);
   const { signal } = new AbortController();
   const rest = { signal, say: () => {}, estimateSeconds: 1, force: false };
-  await runStudy({ place, results, openSeries: smallSeries(), ...rest });
+  await runStudy({ place, results, openRound: smallRound(), ...rest });
   results.close();
 }
 

@@ -56,7 +56,10 @@ test('a file needs a name and a store only; everything else has a default', asyn
       distribution: 'default',
     },
   });
-  assert.deepEqual(study.repeat, { deployments: 3, trials: 10, warmup: 1 });
+  assert.deepEqual(study.repeat, {
+    ...{ deployments: 3, trials: 10, warmup: 1 },
+    ...{ pairing: 'slice', paired: [] },
+  });
   assert.deepEqual(study.state, { a: 'reuse' });
   assert.equal(study.title, 'x');
   assert.equal(study.seed, 1);
@@ -243,7 +246,7 @@ test('a volume belongs to queries, and each thread can do one operation', async 
   );
   const [deployment] = makePlan(study).deployments;
   const settings = trialSettings(deployment!.hard, deployment!.series[0]!, study);
-  assert.equal(settings.operations, 50);
+  assert.deepEqual(settings.length, { operations: 50, seconds: null });
   assert.deepEqual(settings.workload, {
     set: 'queries',
     mix: { query: 1 },
@@ -322,13 +325,16 @@ test('quick changes counts and nothing else', async () => {
   assert.deepEqual(small, {
     ...full,
     fixed: { ...full.fixed, records: 1000, operations: 1000 },
-    repeat: { deployments: 2, trials: 5, warmup: 1 },
+    repeat: { ...full.repeat, deployments: 2, trials: 5, warmup: 1 },
   });
   const several = 'study: x\nhard: {store: sqlite}\neasy: {records: [5, 5000]}\n';
   const study = await read(several, { quick: true });
   assert.deepEqual(study.easy.records, [5, 5000]);
   assert.equal(study.fixed.operations, 1000);
-  assert.deepEqual(study.repeat, { deployments: 1, trials: 5, warmup: 1 });
+  assert.deepEqual(study.repeat, {
+    ...{ deployments: 1, trials: 5, warmup: 1 },
+    ...{ pairing: 'slice', paired: [] },
+  });
   assert.match((await problems(`${several}quick: {records: 5}\n`)).join(), /several levels/);
   assert.match(
     (await problems(`${LEAST}quick: {threads: 5}\n`)).join(),

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { estimate } from '@tidegauge/loadtests/study/estimate';
-import { readStudy } from '@tidegauge/loadtests/study/file/read-study';
+import { parseStudy, readStudy } from '@tidegauge/loadtests/study/file/read-study';
 import type { Combination, Level, Plan, Study } from '@tidegauge/loadtests/study/model';
-import { hashOf, makePlan, runCount } from '@tidegauge/loadtests/study/plan';
+import { hashOf, makePlan, roundsOf, runCount, sitesOf } from '@tidegauge/loadtests/study/plan';
 import { planText } from '@tidegauge/loadtests/study/plan-text';
 import fc from 'fast-check';
 
@@ -36,7 +36,7 @@ const studies: fc.Arbitrary<Study> = fc
       seed,
       hard: { store, rf },
       easy: { workload, threads, driver },
-      repeat: { deployments, trials: 3, warmup: 1 },
+      repeat: { deployments, trials: 3, warmup: 1, pairing: 'slice' as const, paired: [] },
       state: Object.fromEntries(
         workload.map((name) => [name, name === 'd' ? 'reload' : 'reuse']),
       ) as Study['state'],
@@ -207,4 +207,45 @@ test('a plan is shown with its order, its size and its cost', async () => {
   assert.match(shown, /workload a +raw and app +5 x 2 +reload/);
   assert.match(shown, /duration: about \d+ min \(typical rates on two slow cores\)/);
   assert.match(shown, /disk: about \d+MiB/);
+});
+
+test('levels of paired factors are up at the same time, and their series take turns', async () => {
+  const text = [
+    'study: beside',
+    'hard: { store: [sqlite, json], memory: [none] }',
+    'easy: { workload: [a, c], "url.synchronous": [default, full] }',
+    'exclude: [{ store: json, url.synchronous: full, because: it has no such option }]',
+    'repeat: { deployments: 2, paired: [store, url.synchronous] }',
+  ].join('\n');
+  const study = await parseStudy(text, { name: 'beside.yml', directory: '.' });
+  const { deployments } = makePlan(study);
+  const sites = sitesOf(deployments);
+  assert.deepEqual(
+    sites.map((site) => site.map(({ block, hard }) => `${block} ${hard.store}`).toSorted()),
+    [
+      ['1 json', '1 sqlite'],
+      ['2 json', '2 sqlite'],
+    ],
+  );
+  for (const site of sites) {
+    const rounds = roundsOf(site).map((round) =>
+      round.map(
+        ({ plan, series }) => `${plan.hard.store} ${series.easy.workload} ${series.easy['url.synchronous']}`,
+      ),
+    );
+    assert.deepEqual(
+      rounds.map((round) => round.toSorted()).toSorted(),
+      ['a', 'c'].map((workload) => [
+        `json ${workload} default`,
+        `sqlite ${workload} default`,
+        `sqlite ${workload} full`,
+      ]),
+    );
+  }
+  assert.deepEqual(
+    makePlan({ ...study, repeat: { ...study.repeat, pairing: 'none' } }).deployments.filter(
+      ({ site, series }) => site !== undefined || series.some(({ round }) => round !== undefined),
+    ),
+    [],
+  );
 });

@@ -8,7 +8,7 @@ import { openResults, type Results, readEntries } from '@tidegauge/loadtests/stu
 import type { JournalEntry, Plan, RunDocument } from '@tidegauge/loadtests/study/model';
 import { type RunnerOptions, runStudy, type StudyOutcome } from '@tidegauge/loadtests/study/runner';
 import { runProgram } from '@tidegauge/process';
-import { SmallPlace, smallPlan, smallSeries } from '../study/small-study.ts';
+import { SmallPlace, smallPlan, smallRound } from '../study/small-study.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'tidegauge-study-runner-'));
 after(() => rmSync(root, { recursive: true }));
@@ -39,7 +39,7 @@ function runIn(directory: string, plan: Plan, changes: Partial<RunnerOptions> = 
     runStudy({
       results,
       place: new SmallPlace(),
-      openSeries: smallSeries(),
+      openRound: smallRound(),
       signal: NO_SIGNAL,
       say: () => {},
       estimateSeconds: 1,
@@ -98,11 +98,11 @@ test('an invalid run is kept, and repeated at the end of its series', async () =
   const directory = folder();
   const plan = smallPlan({ deployments: 1, trials: 3, requeue: 2 });
   // The second trial of raw is invalid twice; the first trial of app, in the second series, always.
-  const openSeries = smallSeries(({ run, attempt }) =>
+  const openRound = smallRound(({ run, attempt }) =>
     run.startsWith('d1s1-1-2-raw') ? attempt > 2 : !run.startsWith('d1s2-1-1-app'),
   );
   const lines: string[] = [];
-  const outcome = await runIn(directory, plan, { openSeries, say: (line) => void lines.push(line) });
+  const outcome = await runIn(directory, plan, { openRound, say: (line) => void lines.push(line) });
   // 5 of 12 are done until the last repetition.
   const shares = lines.flatMap((line) => /^ *(\d+) %/.exec(line)?.[1] ?? []);
   assert.deepEqual(shares.slice(5, 8), ['41', '41', '50']);
@@ -120,9 +120,9 @@ test('an invalid run is kept, and repeated at the end of its series', async () =
 
 test('an invalid warm-up run is not repeated', async () => {
   const directory = folder();
-  const openSeries = smallSeries(({ warmup }) => !warmup);
+  const openRound = smallRound(({ warmup }) => !warmup);
   const plan = smallPlan({ deployments: 1, series: 1, trials: 3, warmup: 1 });
-  const outcome = await runIn(directory, plan, { openSeries });
+  const outcome = await runIn(directory, plan, { openRound });
   assert.equal(runsStarted(directory).length, 6);
   assert.deepEqual([outcome.done, outcome.invalid], [6, []]);
 });
@@ -147,7 +147,7 @@ test('a deployment that fails is retried, and then the study continues with the 
 test('a series that fails is repeated whole on a new deployment, and complete ones stay', async () => {
   const directory = folder();
   let failures = 0;
-  const openSeries = smallSeries(({ run }) => {
+  const openRound = smallRound(({ run }) => {
     if (run === 'd1s2-1-2-raw-1') {
       failures += 1;
       throw new Error('the store is unavailable');
@@ -155,7 +155,7 @@ test('a series that fails is repeated whole on a new deployment, and complete on
     return true;
   });
   const place = new SmallPlace();
-  const outcome = await runIn(directory, smallPlan({ deployments: 1 }), { openSeries, place });
+  const outcome = await runIn(directory, smallPlan({ deployments: 1 }), { openRound, place });
   assert.equal(failures, 1);
   assert.deepEqual(place.deployed, ['sqlite1', 'sqlite1']);
   assert.equal(place.up.size, 0);
@@ -180,11 +180,11 @@ test('an interrupted study stops its servers, and continues later', async () => 
   const directory = folder();
   const stop = new AbortController();
   const place = new SmallPlace();
-  const openSeries = smallSeries(({ run }) => {
+  const openRound = smallRound(({ run }) => {
     if (run === 'd1s2-1-3-raw-1') stop.abort();
     return true;
   });
-  await assert.rejects(runIn(directory, smallPlan(), { place, openSeries, signal: stop.signal }), {
+  await assert.rejects(runIn(directory, smallPlan(), { place, openRound, signal: stop.signal }), {
     name: 'AbortError',
   });
   assert.equal(place.up.size, 0);
@@ -202,11 +202,11 @@ test('servers of another version than before are refused', async () => {
   const directory = folder();
   const plan = smallPlan({ deployments: 1, requeue: 0 });
   const stop = new AbortController();
-  const openSeries = smallSeries(({ run }) => {
+  const openRound = smallRound(({ run }) => {
     if (run.startsWith('d1s2')) stop.abort();
     return true;
   });
-  await assert.rejects(runIn(directory, plan, { openSeries, signal: stop.signal }));
+  await assert.rejects(runIn(directory, plan, { openRound, signal: stop.signal }));
   const place = new SmallPlace();
   place.versions = { sqlite: '4' };
   const refused = await runIn(directory, plan, { place });
@@ -226,7 +226,7 @@ test('a disk that becomes full ends the study with one clear line, and the study
   context.after(() => runProgram('umount', [directory]));
   const results = join(directory, 'results');
   const filler = join(directory, 'filler');
-  const openSeries = smallSeries(({ run }) => {
+  const openRound = smallRound(({ run }) => {
     if (run !== 'd1s2-1-2-raw-1') return true;
     for (const size of [4096, 512, 1]) {
       for (let full = false; !full; ) {
@@ -239,11 +239,40 @@ test('a disk that becomes full ends the study with one clear line, and the study
     }
     return true;
   });
-  await assert.rejects(runIn(results, smallPlan(), { openSeries }), {
+  await assert.rejects(runIn(results, smallPlan(), { openRound }), {
     name: 'StudyError',
     message: `the disk of ${results} is full: make space, and run the same command again to continue`,
   });
   rmSync(filler);
   const outcome = await runIn(results, smallPlan());
   assert.deepEqual([outcome.complete, outcome.done, outcome.planned], [true, 24, 24]);
+});
+
+test('deployments of a site are up together, and an invalid run is repeated with its partners', async () => {
+  const directory = folder();
+  const plan = smallPlan({ deployments: 2, series: 2, trials: 2, requeue: 1, pairing: 'slice' });
+  const sited: Plan = {
+    ...plan,
+    deployments: plan.deployments.map((deployment) => ({
+      ...deployment,
+      site: 'p1',
+      series: deployment.series.map((series) => ({ ...series, round: `r${series.id.slice(2)}` })),
+    })),
+  };
+  const place = new SmallPlace();
+  const up: number[] = [];
+  const openRound = smallRound(({ run }) => {
+    up.push(place.up.size);
+    return run !== 'd2s1-1-2-raw-1';
+  });
+  // The runner marks the partners of the real rounds; here each run is judged alone.
+  const outcome = await runIn(directory, sited, { place, openRound });
+  assert.deepEqual([outcome.complete, outcome.done, outcome.invalid], [true, 16, []]);
+  assert.deepEqual(place.deployed, ['sqlite1', 'sqlite2']);
+  assert.deepEqual([...new Set(up)], [2]);
+  const lanes = ['d1s1', 'd2s1'].flatMap((series) => ['raw', 'app'].map((driver) => [series, driver]));
+  const names = (trial: number, attempt: number) =>
+    lanes.map(([series, driver]) => `${series}-1-${trial}-${driver}-${attempt}`);
+  assert.deepEqual(runsStarted(directory).slice(0, 12), [...names(1, 1), ...names(2, 1), ...names(2, 2)]);
+  assert.equal(place.up.size, 0);
 });

@@ -263,6 +263,7 @@ test('the recorder keeps each operation, in memory and in a file', () => {
       isPart ? 'OK' : 'TIMEOUT',
       String(index % 300),
       isPart ? '1' : '0',
+      '1',
     ]);
   }
   assert.deepEqual(recorder.totals().outcomes, { TIMEOUT: rows * 0.9 });

@@ -18,8 +18,8 @@ from tidegauge_analysis.problems import InputError
 
 Json = dict[str, Any]
 
-COLUMNS = ('start_us', 'operation', 'latency_us', 'status', 'thread', 'part')
-"""Of the CSV file of a run. Times are whole microseconds."""
+COLUMNS = ('start_us', 'operation', 'latency_us', 'status', 'thread', 'part', 'turn')
+"""Of the CSV file of a run. Times are whole microseconds, of a clock that stands still between the turns of the run."""
 
 OPERATIONS = (
     'READ', 'UPDATE', 'INSERT', 'SCAN', 'READ-MODIFY-WRITE',
@@ -79,6 +79,8 @@ class Operations:
     operation: NDArray[np.str_]
     status: NDArray[np.str_]
     part: NDArray[np.int64]
+    turn: NDArray[np.int64]
+    """Turn of the run, from 1: other runs have theirs between two of them."""
 
     def rows(self, operation: str | None = None, *, succeeded: bool = True, parts: bool = True) -> NDArray[np.bool_]:
         """Mark the operations of this type that succeeded, or that failed.
@@ -240,9 +242,9 @@ def read_archive(path: Path) -> Archive:
     if not (path / 'plan.json').is_file():
         raise ArchiveError(f'{path} is no results directory: it has no plan.json')
     plan = read_json(path / 'plan.json')
-    if plan.get('format') != 1:
+    if plan.get('format') != 2:
         raise ArchiveError(
-            f'{path / "plan.json"}: format {plan.get("format")} is not known to this version: use a newer one'
+            f'{path / "plan.json"}: format {plan.get("format")}, and this version reads 2: use the version that wrote it'
         )
     journal = _read_journal(path / 'journal.jsonl')
     for entry in journal:
@@ -316,7 +318,7 @@ def read_operations(path: Path, expected: Mapping[str, Any]) -> Operations:
     rows = np.concatenate(chunks)
     if len(rows) != expected['rows']:
         raise ArchiveError(f'{path}: has {len(rows)} rows, and the document of the run has {expected["rows"]}')
-    return Operations(rows['start_us'], rows['latency_us'], rows['operation'], rows['status'], rows['part'])
+    return Operations(*(rows[name] for name in ('start_us', 'latency_us', 'operation', 'status', 'part', 'turn')))
 
 
 _ROW = np.dtype(
@@ -327,6 +329,7 @@ _ROW = np.dtype(
         ('status', 'U24'),
         ('thread', np.int32),
         ('part', np.int64),
+        ('turn', np.int64),
     ]
 )
 

@@ -425,7 +425,7 @@ def operations(run):  # (operation, succeeded) -> starts, latencies in microseco
     found = {}
     with gzip.open(ROOT / 'runs' / f'{run}.csv.gz', 'rt', encoding='utf-8', newline='') as lines:
         next(lines)
-        for start, operation, latency, status, _, part in csv.reader(lines):
+        for start, operation, latency, status, _, part, _ in csv.reader(lines):
             columns = found.setdefault((operation, status == 'OK'), (array('q'), array('q'), array('b')))
             for column, value in zip(columns, (start, latency, part)):
                 column.append(int(value))

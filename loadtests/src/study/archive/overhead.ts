@@ -14,29 +14,41 @@ export interface Overhead {
   readonly share: number | null;
 }
 
-/** Measures the engine's overhead between the runs of each series. */
+/** Measures the engine's overhead between the runs of each series. Runs that take turns share theirs. */
 export function overheadOf(entries: readonly JournalEntry[]): Overhead {
   const between: number[] = [];
   let measured = 0;
-  let runs = 0;
   let from: number | null = null;
   let started: number | null = null;
+  let open = 0;
+  let ended: number[] = [];
   for (const entry of entries) {
     const time = Date.parse(entry.time);
-    if (entry.event === 'series-started' || entry.event === 'series-ended' || entry.event === 'opened')
+    if (entry.event === 'series-started' || entry.event === 'series-ended' || entry.event === 'opened') {
       from = null;
-    if (entry.event === 'trial-loaded' && from !== null) from += entry.seconds * 1000;
-    if (entry.event === 'run-started') started = time;
-    if (entry.event === 'run-ended' && started !== null) {
-      const own = (time - started) / 1000 - entry.seconds;
-      const before = from === null ? 0 : (started - from) / 1000;
-      between.push(Math.max(0, own + before));
-      measured += entry.seconds;
-      runs += 1;
-      from = time;
       started = null;
+      open = 0;
+      ended = [];
     }
+    if (entry.event === 'trial-loaded' && from !== null) from += entry.seconds * 1000;
+    if (entry.event === 'run-started') {
+      started ??= time;
+      open += 1;
+    }
+    if (entry.event !== 'run-ended' || started === null) continue;
+    ended.push(entry.seconds);
+    if (ended.length < open) continue;
+    const busy = ended.reduce((sum, seconds) => sum + seconds, 0);
+    const own = (time - started) / 1000 - busy;
+    const before = from === null ? 0 : (started - from) / 1000;
+    for (const _ of ended) between.push(Math.max(0, own + before) / ended.length);
+    measured += busy;
+    from = time;
+    started = null;
+    open = 0;
+    ended = [];
   }
+  const runs = between.length;
   const total = between.reduce((sum, each) => sum + each, 0);
   return {
     runs,

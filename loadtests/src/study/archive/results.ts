@@ -167,7 +167,7 @@ export function readPlan(directory: string): Plan {
   const path = join(directory, 'plan.json');
   const advice = `${directory} is not a results directory, which npm run study -- run makes`;
   const plan = readDocument<Plan>(path, MOST_PLAN_BYTES, advice);
-  if (plan?.format !== 1 || typeof plan.hash !== 'string' || !Array.isArray(plan.deployments)) {
+  if (plan?.format !== 2 || typeof plan.hash !== 'string' || !Array.isArray(plan.deployments)) {
     throw new ConfigError([
       `${path} is not a plan of this version of Tidegauge: use the version that manifest.json names`,
     ]);

@@ -1,5 +1,4 @@
 import { DRIVERS, type Driver } from '../drivers.ts';
-import type { SeriesPlan } from '../model.ts';
 
 const NAME = new RegExp(`^(.+)-(\\d+)-(\\d+)-(${DRIVERS.join('|')})-(\\d+)$`);
 
@@ -29,10 +28,4 @@ export function parseRunName(name: string): RunIdentity | null {
     driver: driver as Driver,
     attempt: Number(attempt),
   };
-}
-
-/** The order of the drivers in a trial. It rotates, so that no driver is always the first. */
-export function driversOfTrial({ drivers }: SeriesPlan, trial: number): readonly Driver[] {
-  const first = (trial - 1) % drivers.length;
-  return [...drivers.slice(first), ...drivers.slice(0, first)];
 }

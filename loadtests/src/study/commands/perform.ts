@@ -9,7 +9,7 @@ import type { Place, PlaceName, Plan } from '../model.ts';
 import { runCount } from '../plan.ts';
 import { showCount, showSeconds } from '../plan-text.ts';
 import { outcomeText, runStudy } from '../runner.ts';
-import { openSeries } from '../trial/open-series.ts';
+import { openRound } from '../trial/open-round.ts';
 import { earlierRuns } from './earlier-runs.ts';
 import { reportResults } from './report.ts';
 
@@ -45,7 +45,7 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
       const outcome = await runStudy({
         place,
         results,
-        openSeries,
+        openRound,
         signal,
         say,
         estimateSeconds: seconds,

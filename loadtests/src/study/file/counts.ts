@@ -1,21 +1,27 @@
 import { combinationCount } from '../combinations.ts';
 import type { Level, Study } from '../model.ts';
-import { ONE_EACH } from './factors.ts';
+import { ONE_EACH, secondsOf } from './factors.ts';
 import type { Counts } from './study-file.ts';
 import type { StudyInput } from './study-input.ts';
 import type { StudyLevels } from './study-levels.ts';
 
 /** A plan with more runs is a mistake. */
 const MAX_RUNS = 100_000;
-const REPEAT = { deployments: 3, trials: 10, warmup: 1 };
+const REPEAT = { deployments: 3, trials: 10, warmup: 1, pairing: 'slice', paired: [] } as const;
+/** Factors that are the same for all runs of a round: they do the same operations. */
+const NOT_PAIRED: readonly string[] = [
+  ...['workload', 'threads', 'target', 'records', 'operations', 'volume', 'fields', 'length'],
+  ...['distribution', 'fault'],
+];
 /** Sizes of a quick run whose file has none; smaller sizes of the file stay. */
 const QUICK: Counts = { records: 1000, operations: 1000, trials: 5, deployments: 1, warmup: 1 };
 
 /** How often everything is done. In a quick run, this also sets the levels of `records` and `operations`. */
 export function repeatOf(input: StudyInput, levels: StudyLevels): Study['repeat'] {
   const { file } = input;
-  const full = { ...REPEAT, ...file.repeat };
-  const quick = { ...full };
+  const full: Study['repeat'] = { ...REPEAT, ...file.repeat };
+  checkPaired(input, levels, full);
+  const quick: { -readonly [K in keyof Study['repeat']]: Study['repeat'][K] } = { ...full };
   for (const name of ['deployments', 'trials', 'warmup'] as const) {
     quick[name] = file.quick?.[name] ?? Math.min(full[name], QUICK[name]);
   }
@@ -31,6 +37,19 @@ export function repeatOf(input: StudyInput, levels: StudyLevels): Study['repeat'
   return repeat;
 }
 
+/** What can take turns: levels that a deployment has beside each other, or deployments that are up together. */
+function checkPaired(input: StudyInput, levels: StudyLevels, { pairing, paired }: Study['repeat']): void {
+  for (const [index, name] of paired.entries()) {
+    const path = ['repeat', 'paired', index];
+    if (name === 'driver') input.add(path, 'drivers take turns always: remove it');
+    else if (levels.of(name).length === 0) input.add(path, `the study has no factor ${name}`);
+    else if (NOT_PAIRED.includes(name)) input.add(path, `runs that take turns have the same ${name}`);
+  }
+  const threads = levels.of('threads').find((level) => Number(level) > 1);
+  if (pairing === 'operation' && threads !== undefined)
+    input.add(['repeat', 'pairing'], `with ${threads} threads, no operation is alone: write slice`);
+}
+
 /** A quick run changes a count that is the same in all runs, or in all runs of a part. It does not remove levels. */
 function readQuick(input: StudyInput, levels: StudyLevels, name: 'records' | 'operations'): void {
   const given = input.file.quick?.[name];
@@ -39,7 +58,8 @@ function readQuick(input: StudyInput, levels: StudyLevels, name: 'records' | 'op
     if (!input.quick) return level;
     const own = part !== null && Object.hasOwn(ofParts, part) ? ofParts[part]![name] : undefined;
     if (isCount(own)) return own;
-    return given ?? (level === ONE_EACH ? level : Math.min(Number(level), QUICK[name]));
+    const isCounted = level !== ONE_EACH && secondsOf(level) === null;
+    return given ?? (isCounted ? Math.min(Number(level), QUICK[name]) : level);
   });
   for (const [part, counts] of Object.entries(ofParts)) {
     if (!input.keeps(part) || !isCount(counts[name]) || levels.isSingleIn(part, name)) continue;

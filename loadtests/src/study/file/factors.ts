@@ -1,4 +1,4 @@
-import { bytes, integer, type Kind, oneOf } from '@tidegauge/service/program';
+import { bytes, duration, integer, type Kind, oneOf } from '@tidegauge/service/program';
 import { parseUrl, STORE_SCHEMES } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
 import { REQUEST_DISTRIBUTIONS } from '@tidegauge/workload';
@@ -34,6 +34,14 @@ export const NONE = 'none';
 
 /** The level of `operations` with which each thread does one operation, all at once. */
 export const ONE_EACH = 'one-each';
+const RUN_SECONDS = duration(1, 3600);
+
+/** The seconds of a level of `operations` that is a duration, such as 5s. null: it is a count, or `ONE_EACH`. */
+export function secondsOf(operations: Level): number | null {
+  return typeof operations === 'string' && /[a-z]$/.test(operations) && operations !== ONE_EACH
+    ? RUN_SECONDS.parse(operations)
+    : null;
+}
 
 const MAX_COUNT = 2 ** 31 - 1;
 const MEBIBYTE = 2 ** 20;
@@ -104,10 +112,11 @@ const FACTOR_LIST: readonly Factor[] = [
   {
     name: 'operations',
     section: 'easy',
-    takes: `${ONE_EACH}, or ${OPERATIONS.takes}`,
+    takes: `${ONE_EACH}, ${OPERATIONS.takes}, or ${RUN_SECONDS.takes}`,
     default: 10_000,
-    help: 'Operations of one run. one-each: one of each thread, all started at once.',
-    parse: (level) => (level === ONE_EACH ? ONE_EACH : OPERATIONS.parse(String(level))),
+    help: 'Operations of one run, or its duration, such as 5s. one-each: one operation of each thread, all started at once.',
+    parse: (level) =>
+      level === ONE_EACH || secondsOf(level) !== null ? level : OPERATIONS.parse(String(level)),
   },
   whole(
     'volume',

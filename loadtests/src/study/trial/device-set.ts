@@ -1,6 +1,6 @@
 import type { Device } from '@tidegauge/readings';
 import { parseUrl } from '@tidegauge/storage';
-import { type ObservedRun, runClosedModel } from '../../drivers/closed-model.ts';
+import { runClosedModel } from '../../drivers/closed-model.ts';
 import {
   appDevices,
   type DeviceResult,
@@ -30,7 +30,7 @@ import {
 } from '../../operations/registered-devices.ts';
 import type { DevicesWorkload } from '../levels.ts';
 import type { Connections, OpenRequest } from './connections.ts';
-import type { OperationSet, TrialObserver, TrialRun } from './operation-set.ts';
+import type { OperationSet, TrialObserver, TrialOperations } from './operation-set.ts';
 import { PossibleValues } from './possible-values.ts';
 import type { Verification } from './sampled-writes.ts';
 
@@ -68,14 +68,14 @@ export class DeviceSet implements OperationSet {
     if (damaged > 0) throw new Error(`the restored register is not as loaded: ${example}`);
   }
 
-  async run({ seed, deadline }: TrialRun, observer: TrialObserver): Promise<ObservedRun> {
-    const { threads, operations: count, rate } = this.#request.settings;
+  async begin(seed: number): Promise<TrialOperations> {
+    const { threads, rate } = this.#request.settings;
     const { operation, devices } = this.#workload;
     const target = await this.#target();
     const streams = Array.from({ length: threads }, (_, thread) =>
       registerOperations(operation, devices, seed, thread),
     );
-    const perform = async (thread: number, due: number | null): Promise<boolean> => {
+    const perform = async (thread: number, due: number | null, observer: TrialObserver): Promise<boolean> => {
       const next = streams[thread]!.next();
       const watched = next.type === 'updateSome' ? this.#cities.get(next.year)!.writing(next.city) : null;
       const begun = due ?? performance.now();
@@ -88,7 +88,11 @@ export class DeviceSet implements OperationSet {
       if (right !== null) observer.verified(right);
       return judged === 'OK';
     };
-    return runClosedModel(perform, { count, threads, rate, deadline });
+    return {
+      turn: (limits, observer) =>
+        runClosedModel((thread, due) => perform(thread, due, observer), { threads, rate, ...limits }),
+      async end() {},
+    };
   }
 
   /** @throws {TypeError} k6 does no operations on devices */

@@ -25,16 +25,25 @@ export type DriverRequest =
   | { readonly command: 'restored' }
   /** Closes all connections to the store. The next request opens them again. */
   | { readonly command: 'disconnect' }
+  /** Begins a run. No operation is done. */
   | {
-      readonly command: 'run';
+      readonly command: 'begin';
       readonly seed: number;
-      /** No operation starts later, in milliseconds from now. */
-      readonly deadlineMs: number;
       /** For operations that do not fit into memory. */
       readonly spill: string;
       /** Reports when this number of operations has ended, with a line `NOTICE`. */
       readonly noticeAt?: number;
     }
+  /** Does the next operations of the run, and waits until all have ended. */
+  | {
+      readonly command: 'turn';
+      /** null: as many as there is time for. */
+      readonly operations: number | null;
+      /** No operation starts later, in milliseconds from now. */
+      readonly ms: number;
+    }
+  /** Ends the run. */
+  | { readonly command: 'end' }
   /** Reads the next operations of the last run. */
   | { readonly command: 'rows' }
   /**
@@ -51,7 +60,10 @@ export interface DriverResults {
   readonly load: { readonly seconds: number | null };
   readonly restored: null;
   readonly disconnect: null;
-  readonly run: RunResult;
+  readonly begin: null;
+  /** Operations that were started in this turn. */
+  readonly turn: { readonly started: number };
+  readonly end: RunResult;
   /** A few thousand whole lines with the columns `RUN_COLUMNS`. null: there are no more. */
   readonly rows: { readonly text: string | null };
   readonly verify: Verification;
@@ -61,8 +73,9 @@ export interface DriverResults {
 export interface RunResult {
   /** ISO 8601. */
   readonly started: string;
-  /** The zero of `start_us`, in milliseconds since 1970 of the monotonic clock. */
+  /** The zero of `start_us` in the last turn, in milliseconds since 1970 of the monotonic clock. */
   readonly originMs: number;
+  /** From the start of the first operation to the end of the last one, without the turns of others. */
   readonly seconds: number;
   /** Operations that were started, and that succeeded. */
   readonly startedOperations: number;

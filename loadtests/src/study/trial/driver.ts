@@ -10,7 +10,7 @@ import {
   NOTICE,
   type RunResult,
 } from './driver-messages.ts';
-import type { OperationSet } from './operation-set.ts';
+import type { OperationSet, TrialOperations } from './operation-set.ts';
 import { QuerySet } from './query-set.ts';
 import { RecordSet } from './record-set.ts';
 import { Recorder } from './recorder.ts';
@@ -22,9 +22,7 @@ import { Recorder } from './recorder.ts';
 class DriverProgram {
   readonly #connections: Connections;
   readonly #set: OperationSet;
-  #recorder: Recorder | null = null;
-  /** Operations of the last run that were not yet read. */
-  #lines: Iterator<string> | null = null;
+  #run: Run | null = null;
 
   constructor(request: OpenRequest) {
     this.#connections = new Connections(request);
@@ -44,10 +42,14 @@ class DriverProgram {
       case 'disconnect':
         await this.#connections.closeStore();
         return null;
-      case 'run':
-        return this.#run(request);
+      case 'begin':
+        return this.#begin(request);
+      case 'turn':
+        return this.#last.turn(request);
+      case 'end':
+        return this.#last.end();
       case 'rows':
-        return this.#rows();
+        return this.#last.rows();
       case 'verify':
         if (request.replay !== undefined) this.#set.replay(request.replay);
         return this.#set.verify();
@@ -64,47 +66,85 @@ class DriverProgram {
     return null;
   }
 
-  async #run({
+  async #begin({
     seed,
-    deadlineMs,
     spill,
     noticeAt,
-  }: Extract<DriverRequest, { readonly command: 'run' }>): Promise<RunResult> {
+  }: Extract<DriverRequest, { readonly command: 'begin' }>): Promise<null> {
     // Opening the store is no part of the run.
     if (this.#connections.keepsStore) await this.#connections.store();
-    this.#recorder?.close();
+    this.#run?.close();
+    const operations = await this.#set.begin(seed);
     globalThis.gc?.();
-    const recorder = new Recorder(
-      spill,
+    const notice =
       noticeAt === undefined
         ? {}
-        : { notice: { at: noticeAt, give: () => void process.stdout.write(`${NOTICE}\n`) } },
-    );
+        : { notice: { at: noticeAt, give: () => void process.stdout.write(`${NOTICE}\n`) } };
+    this.#run = new Run(operations, new Recorder(spill, notice));
+    return null;
+  }
+
+  get #last(): Run {
+    if (this.#run === null) throw new TypeError('no run has begun');
+    return this.#run;
+  }
+}
+
+/** A run: its turns, then its operations as text. */
+class Run {
+  readonly #operations: TrialOperations;
+  readonly #recorder: Recorder;
+  /** Operations that were not yet read. */
+  readonly #lines: Iterator<string>;
+  readonly #started = new Date().toISOString();
+  #startedOperations = 0;
+  #done = 0;
+  #cpuSeconds = 0;
+
+  constructor(operations: TrialOperations, recorder: Recorder) {
+    this.#operations = operations;
     this.#recorder = recorder;
     this.#lines = recorder.lines();
-    const started = new Date().toISOString();
+  }
+
+  async turn({
+    operations,
+    ms,
+  }: Extract<DriverRequest, { readonly command: 'turn' }>): Promise<DriverResults['turn']> {
+    const limits = { count: operations ?? Number.POSITIVE_INFINITY, deadline: performance.now() + ms };
     const before = process.cpuUsage();
-    const deadline = performance.now() + deadlineMs;
-    const observed = await this.#set.run({ seed, deadline }, recorder);
+    this.#recorder.beginTurn();
+    const { started, done } = await this.#operations.turn(limits, this.#recorder);
+    this.#recorder.endTurn();
     const { user, system } = process.cpuUsage(before);
+    this.#cpuSeconds += (user + system) / 1e6;
+    this.#startedOperations += started;
+    this.#done += done;
+    return { started };
+  }
+
+  async end(): Promise<RunResult> {
+    await this.#operations.end();
     return {
-      started,
-      originMs: performance.timeOrigin + recorder.origin,
-      ...recorder.totals(),
-      startedOperations: observed.started,
-      done: observed.done,
-      cpuSeconds: (user + system) / 1e6,
+      started: this.#started,
+      originMs: performance.timeOrigin + this.#recorder.origin,
+      ...this.#recorder.totals(),
+      startedOperations: this.#startedOperations,
+      done: this.#done,
+      cpuSeconds: this.#cpuSeconds,
       memoryBytes: peakMemory(),
     };
   }
 
-  #rows(): DriverResults['rows'] {
-    if (this.#lines === null) throw new TypeError('there is no run whose operations could be read');
+  rows(): DriverResults['rows'] {
     const { done, value } = this.#lines.next();
     if (!done) return { text: value };
-    this.#recorder?.close();
-    this.#recorder = null;
+    this.#recorder.close();
     return { text: null };
+  }
+
+  close(): void {
+    this.#recorder.close();
   }
 }
 

@@ -33,8 +33,10 @@ export async function runK6Trial(
   table: SeriesTable,
   { seed, csvPath, spill, deadlineMs, signal }: K6TrialOptions,
 ): Promise<{ readonly run: RunResult; readonly write: () => Promise<RunDocument['csv']> }> {
-  const { workload, threads, operations, rate } = table.settings;
+  const { workload, threads, length, rate } = table.settings;
   if (workload.set !== 'records') throw new TypeError('k6 does operations on records only');
+  const { operations } = length;
+  if (operations === null) throw new TypeError('k6 does a count of operations');
   const samples = `${csvPath}.k6.csv`;
   const plan: Plan = {
     parts: [

@@ -24,7 +24,7 @@ const SAMPLE_MS = 250;
 /** What the monitor measured of a run. */
 export interface Measured {
   readonly seconds: number;
-  /** One row for each node, and one for the machine. */
+  /** One row for each node of the deployment, and one for the machine: what they used in the turns of the run. */
   readonly nodes: readonly NodeUsage[];
   /** Share of the time in which a node was throttled, of the worst node. null: not known here. */
   readonly throttled: number | null;
@@ -63,86 +63,137 @@ interface Reading {
   readonly own: number;
 }
 
+/** What was used in the turns of one run. */
+interface Usage {
+  readonly seconds: number;
+  /** In the order of the nodes. */
+  readonly nodes: readonly Counters[];
+  readonly machine: Counters;
+}
+
+/** What is asked of a deployment before a round and after it. null: not known here. */
+interface DeploymentState {
+  readonly storedBytes: number | null;
+  readonly roundTripMs: number | null;
+}
+
 /**
- * Measures what the nodes of a deployment, this machine and its clock do during a run: counters before and after, and
- * samples of memory and clock every 250 ms.
+ * Measures what the nodes of deployments, this machine and its clock do while runs take turns: counters before and after
+ * each turn, and samples of memory and clock every 250 ms.
  */
 export class Monitor {
-  readonly #deployment: Deployment;
-  readonly #nodes: readonly MonitoredNode[];
+  /** Of each run. */
+  readonly #deployments: readonly Deployment[];
+  readonly #nodes: readonly { readonly node: MonitoredNode; readonly deployment: Deployment }[];
   readonly #own: () => readonly number[];
-  readonly #peaks = new Map<string, number>();
+  readonly #peaks = new Map<MonitoredNode, number>();
   #machinePeak: number | null = null;
   #timer: NodeJS.Timeout | null = null;
   #offset = 0;
   #step = 0;
-  #before: Reading | null = null;
-  #stored: number | null = null;
-  #roundTrip: number | null = null;
-  #after: Promise<Measured> | null = null;
+  #first: Reading | null = null;
+  /** The last reading, before the present turn. */
+  #last: Reading | null = null;
+  readonly #usages = new Map<number, Usage>();
+  #before = new Map<Deployment, DeploymentState>();
+  #after: Promise<ReadonlyMap<Deployment, DeploymentState>> | null = null;
+  #roundTripAfter = new Map<Deployment, number | null>();
 
-  /** @param own ids of the client's processes on this machine */
-  constructor(deployment: Deployment, own: () => readonly number[]) {
-    this.#deployment = deployment;
-    this.#nodes = deployment.nodes();
+  /**
+   * @param deployments of each run; several runs can have the same one
+   * @param own ids of the client's processes on this machine
+   */
+  constructor(deployments: readonly Deployment[], own: () => readonly number[]) {
+    this.#deployments = deployments;
+    this.#nodes = [...new Set(deployments)].flatMap((deployment) =>
+      deployment.nodes().map((node) => ({ node, deployment })),
+    );
     this.#own = own;
   }
 
-  /** Call it right before the run. */
+  /** Call it right before the first turn. */
   async start(): Promise<void> {
-    this.#stored = await orNull(this.#deployment.storedBytes());
-    this.#roundTrip = await orNull(this.#deployment.roundTripMs());
-    this.#before = await this.#read();
+    for (const deployment of new Set(this.#deployments)) {
+      this.#before.set(deployment, {
+        storedBytes: await orNull(deployment.storedBytes()),
+        roundTripMs: await orNull(deployment.roundTripMs()),
+      });
+    }
+    this.#first = await this.#read();
+    this.#last = this.#first;
     this.#offset = clockOffset();
     this.#sample();
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS);
     this.#timer.unref();
   }
 
-  /** Call it right after the run. When it resolves, other work may use the deployment; no write may be running. */
+  /** Call it right after a turn: what was used since the last call belongs to the run with this index. */
+  async lap(run: number): Promise<void> {
+    const before = this.#last!;
+    const after = await this.#read();
+    this.#last = after;
+    const usage: Usage = {
+      seconds: (after.time - before.time) / 1000,
+      nodes: after.nodes.map((reading, index) => usageOf(before.nodes[index]!, reading)),
+      machine: difference(before.machine, after.machine),
+    };
+    const known = this.#usages.get(run);
+    this.#usages.set(run, known === undefined ? usage : sumOf(known, usage));
+  }
+
+  /** Call it after the last turn. When it resolves, other work may use the deployments; no write may be running. */
   async stop(): Promise<void> {
     clearInterval(this.#timer ?? undefined);
-    const before = this.#before;
-    if (before === null) throw new TypeError('the monitor was not started');
+    if (this.#first === null) throw new TypeError('the monitor was not started');
     this.#sample();
-    const after = await this.#read();
-    const roundTrip = await orNull(this.#deployment.roundTripMs());
+    this.#last = await this.#read();
+    const deployments = [...new Set(this.#deployments)];
+    for (const deployment of deployments)
+      this.#roundTripAfter.set(deployment, await orNull(deployment.roundTripMs()));
     // A server may take long to write its memory to the disk, so the result is awaited later.
-    this.#after = orNull(this.#deployment.storedBytes()).then((stored) =>
-      this.#compare(before, after, roundTrip, stored),
-    );
+    this.#after = Promise.all(
+      deployments.map(async (deployment) => {
+        const storedBytes = await orNull(deployment.storedBytes());
+        return [deployment, { storedBytes, roundTripMs: this.#roundTripAfter.get(deployment)! }] as const;
+      }),
+    ).then((states) => new Map(states));
     this.#after.catch(() => {});
   }
 
-  /** The result, after `stop`. */
-  async measured(): Promise<Measured> {
+  /** The result of a run, by its index, after `stop`. Without a lap of it, nothing is known of what it used. */
+  async measured(run: number): Promise<Measured> {
     if (this.#after === null) throw new TypeError('the monitor was not stopped');
-    return this.#after;
-  }
-
-  #compare(
-    before: Reading,
-    after: Reading,
-    roundTripAfter: number | null,
-    storedAfter: number | null,
-  ): Measured {
-    const seconds = (after.time - before.time) / 1000;
-    const pairs = after.nodes.map((reading, index) => [before.nodes[index]!, reading] as const);
-    const slow = throttledShare(pairs, before.throttling, after.throttling, seconds);
+    const [first, last] = [this.#first!, this.#last!];
+    const deployment = this.#deployments[run]!;
+    const before = this.#before.get(deployment)!;
+    const after = (await this.#after).get(deployment)!;
+    const seconds = (last.time - first.time) / 1000;
+    const indexes = [...this.#nodes.keys()].filter((index) => this.#nodes[index]!.deployment === deployment);
+    const pairs = indexes.map((index): Pair => [first.nodes[index]!, last.nodes[index]!]);
+    const slow = throttledShare(pairs, first.throttling, last.throttling, seconds);
+    const usage = this.#usages.get(run) ?? null;
     return {
-      seconds,
-      nodes: [...pairs.map((pair) => this.#usage(...pair)), this.#machine(before, after)],
+      seconds: usage?.seconds ?? seconds,
+      nodes: [
+        ...indexes.map((index) => this.#nodeUsage(last.nodes[index]!, usage?.nodes[index] ?? NO_COUNTERS)),
+        this.#machine(usage?.machine ?? NO_COUNTERS),
+      ],
       throttled: slow.share,
       throttledNote: slow.note,
       clockStepMs: this.#step,
-      oomKills: oomKills(pairs, before.vmstat, after.vmstat),
-      swapBytes: swapBytes(pairs, before.vmstat, after.vmstat),
-      foreignCpu: foreignCpu(before, after, seconds),
+      oomKills: oomKills(pairs, first.vmstat, last.vmstat),
+      swapBytes: swapBytes(pairs, first.vmstat, last.vmstat),
+      foreignCpu: foreignCpu(first, last, seconds),
       storedBytes:
-        this.#stored === null || storedAfter === null ? null : { before: this.#stored, after: storedAfter },
-      roundTripMs: { before: this.#roundTrip, after: roundTripAfter },
-      unseen: this.#nodes.filter(isUnseen).map(({ name }) => name),
-      joules: joulesOf(pairs),
+        before.storedBytes === null || after.storedBytes === null
+          ? null
+          : { before: before.storedBytes, after: after.storedBytes },
+      roundTripMs: { before: before.roundTripMs, after: after.roundTripMs },
+      unseen: pairs
+        .map(([{ node }]) => node)
+        .filter(isUnseen)
+        .map(({ name }) => name),
+      joules: this.#usages.size > 1 ? null : joulesOf(pairs),
       cores: new Map(
         pairs.flatMap(([, { node, exporter }]) =>
           exporter?.cores ? [[node.name, exporter.cores] as const] : [],
@@ -157,7 +208,7 @@ export class Monitor {
   }
 
   async #read(): Promise<Reading> {
-    const nodes = await Promise.all(this.#nodes.map(readNode));
+    const nodes = await Promise.all(this.#nodes.map(({ node }) => readNode(node)));
     const { user, system } = process.cpuUsage();
     const clients = processCounters(this.#own()).cpuSeconds ?? 0;
     return {
@@ -175,31 +226,29 @@ export class Monitor {
     const offset = clockOffset();
     this.#step = Math.max(this.#step, Math.abs(offset - this.#offset));
     this.#offset = offset;
-    for (const node of this.#nodes) {
+    for (const { node } of this.#nodes) {
       const bytes = node.cgroup === null ? processMemory(node.pids()) : cgroupMemory(node.cgroup);
-      if (bytes !== null) this.#peaks.set(node.name, Math.max(bytes, this.#peaks.get(node.name) ?? 0));
+      if (bytes !== null) this.#peaks.set(node, Math.max(bytes, this.#peaks.get(node) ?? 0));
     }
     const used = machineMemory();
     if (used !== null) this.#machinePeak = Math.max(used, this.#machinePeak ?? 0);
   }
 
-  #usage(before: NodeReading, after: NodeReading): NodeUsage {
-    const { node, source } = after;
-    const comparable = before.source === source;
+  #nodeUsage({ node, source, exporter }: NodeReading, counters: Counters): NodeUsage {
     return {
       node: node.name,
       role: node.role,
-      ...(comparable ? difference(before.counters, after.counters) : NO_COUNTERS),
-      memoryBytes: this.#peaks.get(node.name) ?? after.exporter?.memoryBytes ?? null,
+      ...counters,
+      memoryBytes: this.#peaks.get(node) ?? exporter?.memoryBytes ?? null,
       source,
     };
   }
 
-  #machine(before: Reading, after: Reading): NodeUsage {
+  #machine(counters: Counters): NodeUsage {
     return {
       node: 'machine',
       role: 'machine',
-      ...difference(before.machine, after.machine),
+      ...counters,
       memoryBytes: this.#machinePeak,
       source: 'proc',
     };
@@ -229,6 +278,33 @@ async function readNode(node: MonitoredNode): Promise<NodeReading> {
 /** A counter that has become smaller was reset, because its process was replaced: then nothing is known. */
 function difference(before: Counters, after: Counters): Counters {
   const of = (name: keyof Counters): number | null => between(before[name], after[name]);
+  return {
+    cpuSeconds: of('cpuSeconds'),
+    readBytes: of('readBytes'),
+    writtenBytes: of('writtenBytes'),
+    receivedBytes: of('receivedBytes'),
+    sentBytes: of('sentBytes'),
+  };
+}
+
+/** Readings from different sources cannot be compared. */
+function usageOf(before: NodeReading, after: NodeReading): Counters {
+  return before.source === after.source ? difference(before.counters, after.counters) : NO_COUNTERS;
+}
+
+function sumOf(one: Usage, other: Usage): Usage {
+  return {
+    seconds: one.seconds + other.seconds,
+    nodes: one.nodes.map((counters, index) => sumOfCounters(counters, other.nodes[index]!)),
+    machine: sumOfCounters(one.machine, other.machine),
+  };
+}
+
+function sumOfCounters(one: Counters, other: Counters): Counters {
+  const of = (name: keyof Counters): number | null => {
+    const [first, second] = [one[name], other[name]];
+    return first === null || second === null ? null : first + second;
+  };
   return {
     cpuSeconds: of('cpuSeconds'),
     readBytes: of('readBytes'),

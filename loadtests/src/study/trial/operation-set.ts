@@ -19,13 +19,23 @@ export interface TrialObserver {
   ): void;
   /** Called for each read whose values were checked, after `ended`. */
   verified(intact: boolean): void;
+  /** All operations of the turn have ended: what follows takes no time of the run. */
+  endTurn(): void;
 }
 
-/** The operations of one trial. */
-export interface TrialRun {
-  readonly seed: number;
+/** The end of a turn: after so many operations, or at a time. */
+export interface TurnLimits {
+  /** Operations of all threads together. */
+  readonly count: number;
   /** No operation starts later, a time of `performance.now()`. */
   readonly deadline: number;
+}
+
+/** The operations of one trial, always the same ones for a seed. A turn continues where the one before it stopped. */
+export interface TrialOperations {
+  turn(limits: TurnLimits, observer: TrialObserver): Promise<ObservedRun>;
+  /** Frees what the operations have used. */
+  end(): Promise<void>;
 }
 
 /**
@@ -41,8 +51,8 @@ export interface OperationSet {
   load(): Promise<number | null>;
   /** @throws {Error} when a sample of the data, which come from a copy, is not as loaded */
   checkRestored(): Promise<void>;
-  /** Does the operations of a trial, always the same ones for a seed. */
-  run(trial: TrialRun, observer: TrialObserver): Promise<ObservedRun>;
+  /** Opens connections. No operation is done. */
+  begin(seed: number): Promise<TrialOperations>;
   /** Another program has done the operations of this seed: makes all their writes possible, in any order. */
   replay(seed: number): void;
   /** Reads a sample of the data and compares it with the writes. */

@@ -7,12 +7,12 @@ import { ReadLoad } from '../../operations/read-load.ts';
 import { type Answer, RightAnswer } from '../../operations/right-answers.ts';
 import type { QueriesWorkload } from '../levels.ts';
 import type { Connections, OpenRequest } from './connections.ts';
-import type { OperationSet, TrialObserver, TrialRun } from './operation-set.ts';
+import type { OperationSet, TrialObserver, TrialOperations, TurnLimits } from './operation-set.ts';
 import type { Verification } from './sampled-writes.ts';
 
 /**
- * Answers that are kept and checked after the last read of a run. A check takes as long as a read, and would delay the
- * reads that run beside it.
+ * Answers of a run that are kept and checked after the last read of their turn. A check takes as long as a read, and
+ * would delay the reads that run beside it.
  */
 const CHECKED = 20;
 
@@ -31,7 +31,8 @@ export class QuerySet implements OperationSet {
   readonly #connections: Connections;
   readonly #load: ReadLoad;
   #right: RightAnswer | null = null;
-  /** Reads of the last run that failed and count as successes: the published method. */
+  /** Reads of the last run that failed and count as successes, and the first failure: the published method. */
+  #failed = 0;
   #hidden: string | null = null;
   #checked = 0;
 
@@ -58,17 +59,21 @@ export class QuerySet implements OperationSet {
     }
   }
 
-  async run({ deadline }: TrialRun, observer: TrialObserver): Promise<ObservedRun> {
-    const { driver } = this.#request;
+  async begin(): Promise<TrialOperations> {
     this.#right ??= new RightAnswer(this.#load, this.#workload.query);
-    if (driver !== 'published') return this.#measure(await this.#ask(), observer, deadline);
-    const published = publishedQueries(this.#request.store!, this.#load, this.#workload.query);
-    try {
-      await published.open();
-      return await this.#measurePublished(published, observer, deadline);
-    } finally {
-      await published.close();
+    this.#checked = 0;
+    this.#failed = 0;
+    this.#hidden = null;
+    if (this.#request.driver !== 'published') {
+      const ask = await this.#ask();
+      return { turn: (limits, observer) => this.#measure(ask, limits, observer), async end() {} };
     }
+    const published = publishedQueries(this.#request.store!, this.#load, this.#workload.query);
+    await published.open();
+    return {
+      turn: (limits, observer) => this.#measurePublished(published, limits, observer),
+      end: () => published.close(),
+    };
   }
 
   /** @throws {TypeError} k6 does no queries */
@@ -78,24 +83,30 @@ export class QuerySet implements OperationSet {
 
   /** Nothing was written. */
   async verify(): Promise<Verification> {
-    return { checked: this.#checked, damaged: 0, stale: 0, example: this.#hidden };
+    const example =
+      this.#hidden === null
+        ? null
+        : `${this.#failed} reads failed, and count as latencies as published: ${this.#hidden}`;
+    return { checked: this.#checked, damaged: 0, stale: 0, example };
   }
 
   /** The readings stay for the other drivers and series. */
   async drop(): Promise<void> {}
 
-  async #measure(ask: Ask, observer: TrialObserver, deadline: number): Promise<ObservedRun> {
-    const { threads, operations: count, rate } = this.#request.settings;
+  async #measure(ask: Ask, limits: TurnLimits, observer: TrialObserver): Promise<ObservedRun> {
+    const { threads, rate } = this.#request.settings;
     const kept: Kept[] = [];
+    const most = CHECKED - this.#checked;
     const perform = async (thread: number, due: number | null): Promise<boolean> => {
       const begun = due ?? performance.now();
       const { outcome, value } = await ask();
       const end = performance.now();
-      if (outcome === 'OK' && kept.length < CHECKED) kept.push({ value, begun, end, thread });
+      if (outcome === 'OK' && kept.length < most) kept.push({ value, begun, end, thread });
       else observer.ended('query', outcome, begun, end, thread, false);
       return outcome === 'OK';
     };
-    const observed = await runClosedModel(perform, { count, threads, rate, deadline });
+    const observed = await runClosedModel(perform, { threads, rate, ...limits });
+    observer.endTurn();
     let wrong = 0;
     for (const { value, begun, end, thread } of kept) {
       const answer = value();
@@ -104,36 +115,29 @@ export class QuerySet implements OperationSet {
       observer.ended('query', right ? 'OK' : 'UNEXPECTED_STATE', begun, end, thread, false);
       observer.verified(right);
     }
-    this.#checked = kept.length;
+    this.#checked += kept.length;
     return { ...observed, done: observed.done - wrong };
   }
 
   /** Errors count as latencies, answers are not looked at, and latencies are whole milliseconds. */
   async #measurePublished(
     published: PublishedQueries,
+    limits: TurnLimits,
     observer: TrialObserver,
-    deadline: number,
   ): Promise<ObservedRun> {
-    const { threads, operations: count, rate } = this.#request.settings;
-    let failed = 0;
-    let example = '';
+    const { threads, rate } = this.#request.settings;
     const perform = async (thread: number, due: number | null): Promise<boolean> => {
       const begun = due ?? performance.now();
       const problem = await published.ask();
       const end = begun + Math.floor(performance.now() - begun);
       if (problem !== null) {
-        failed += 1;
-        example ||= problem;
+        this.#failed += 1;
+        this.#hidden ??= problem;
       }
       observer.ended('query', 'OK', begun, end, thread, false);
       return true;
     };
-    const observed = await runClosedModel(perform, { count, threads, rate, deadline });
-    this.#hidden =
-      failed === 0
-        ? null
-        : `${failed} of ${count} reads failed, and count as latencies as published: ${example}`;
-    return observed;
+    return runClosedModel(perform, { threads, rate, ...limits });
   }
 
   async #ask(): Promise<Ask> {

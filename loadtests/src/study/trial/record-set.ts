@@ -1,12 +1,12 @@
 import { initialRecords, operations, type RecordWorkload } from '@tidegauge/workload';
-import { type ObservedRun, shareOf } from '../../drivers/closed-model.ts';
+import { shareOf } from '../../drivers/closed-model.ts';
 import { HttpClient } from '../../drivers/http-client.ts';
 import { RecordDriver } from '../../drivers/record-driver.ts';
 import { appTarget, type RecordTarget, rawTarget } from '../../drivers/record-target.ts';
 import { BATCHES_AT_ONCE } from '../../loading/load.ts';
 import { dropTable, loadRaw, loadThroughApi } from '../../loading/load-records.ts';
 import type { Connections, OpenRequest } from './connections.ts';
-import type { OperationSet, TrialObserver, TrialRun } from './operation-set.ts';
+import type { OperationSet, TrialOperations } from './operation-set.ts';
 import { CHECKS_AT_ONCE, SampledWrites, type Verification } from './sampled-writes.ts';
 
 /** Records that are read after a restore. */
@@ -62,19 +62,25 @@ export class RecordSet implements OperationSet {
     this.#writes.restart();
   }
 
-  async run({ seed, deadline }: TrialRun, observer: TrialObserver): Promise<ObservedRun> {
-    const { threads, operations: count, rate } = this.#request.settings;
+  async begin(seed: number): Promise<TrialOperations> {
+    const { threads, rate } = this.#request.settings;
     const driver = new RecordDriver(await this.#target(), this.#workload, { seed, threads, rate });
-    const watching = {
-      ended: observer.ended.bind(observer),
-      verified: observer.verified.bind(observer),
-      writing: this.#writes.writing.bind(this.#writes),
+    const writing = this.#writes.writing.bind(this.#writes);
+    return {
+      turn: ({ count, deadline }, observer) =>
+        driver.observe(
+          count,
+          { ended: observer.ended.bind(observer), verified: observer.verified.bind(observer), writing },
+          { deadline },
+        ),
+      async end() {},
     };
-    return driver.observe(count, watching, { deadline });
   }
 
   replay(seed: number): void {
-    const { threads, operations: count } = this.#request.settings;
+    const { threads, length } = this.#request.settings;
+    // Only runs of k6 are replayed, which have a count.
+    const count = length.operations ?? 0;
     for (let thread = 0; thread < threads; thread += 1) {
       const stream = operations(this.#workload, { seed, thread, threads });
       const share = shareOf(count, threads, thread);

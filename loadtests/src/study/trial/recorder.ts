@@ -12,11 +12,11 @@ const STATUS = Object.fromEntries(OUTCOMES.map((outcome, index) => [outcome, ind
   Record<Outcome, number>
 >;
 
-/** 4 words of 32 bits: start, latency, thread, and flags (part, status, operation). */
-const WORDS = 4;
-const BLOCK_ROWS = 65_536;
+/** 5 words of 32 bits: start, latency, thread, flags (part, status, operation), and turn. */
+const WORDS = 5;
+const BLOCK_ROWS = 52_428;
 const BLOCK_BYTES = BLOCK_ROWS * WORDS * 4;
-/** Memory for rows. Further blocks go to a file during the run: one write of 1 MiB for 65,536 operations. */
+/** Memory for rows. Further blocks go to a file during the run: one write of 1 MiB for 52,428 operations. */
 const MEMORY_BYTES = 64 * 2 ** 20;
 /** Largest latency of a row, in microseconds: 71 minutes. */
 const MAX_WORD = 2 ** 32 - 1;
@@ -40,16 +40,21 @@ export interface RecorderTotals {
 }
 
 /**
- * Keeps every operation of a run in typed arrays: 16 bytes each, at most 64 MiB. Later blocks are in a file. The text
+ * Keeps every operation of a run in typed arrays: 20 bytes each, at most 64 MiB. Later blocks are in a file. The text
  * is made after the run, outside the measured time.
+ *
+ * A run can take turns with others. Its clock, from which starts count, stands still between its turns.
  */
 export class Recorder implements TrialObserver {
   readonly #spillPath: string;
   readonly #notice: RecorderOptions['notice'] | null;
   #whole = 0;
   readonly #memoryBlocks: number;
-  /** The zero of `start_us`, a time of `performance.now()`. */
-  readonly origin: number;
+  /** The zero of `start_us` in the present turn, a time of `performance.now()`. */
+  origin: number;
+  #turn = 0;
+  /** When the clock was stopped, a time of `performance.now()`. null: it runs. */
+  #stopped: number | null = null;
   readonly #kept: Uint32Array[] = [];
   #block = new Uint32Array(BLOCK_ROWS * WORDS);
   #used = 0;
@@ -67,6 +72,19 @@ export class Recorder implements TrialObserver {
     this.#notice = notice ?? null;
     this.#memoryBlocks = Math.max(1, Math.floor(memoryBytes / BLOCK_BYTES));
     this.origin = performance.now();
+  }
+
+  /** Starts the clock again, for the next turn. Turns count from 1; before the first one, rows are in turn 1. */
+  beginTurn(): void {
+    const now = performance.now();
+    this.origin = this.#stopped === null ? now : this.origin + now - this.#stopped;
+    this.#stopped = null;
+    this.#turn += 1;
+  }
+
+  /** Stops the clock, unless it is stopped. All operations of the turn have ended. */
+  endTurn(): void {
+    this.#stopped ??= performance.now();
   }
 
   ended(
@@ -88,6 +106,7 @@ export class Recorder implements TrialObserver {
     block[at + 2] = thread;
     // The upper part of the start is in the flags: 16 bits are 8 years.
     block[at + 3] = (upper << 16) | (status << 8) | (CODES[type] << 1) | (isPart ? 1 : 0);
+    block[at + 4] = Math.max(1, this.#turn);
     this.#used = at + WORDS;
     this.#rows += 1;
     if (start < this.#first) this.#first = start;
@@ -157,7 +176,7 @@ function* textOf(block: Uint32Array, words: number): Generator<string> {
     const start = block[at]! + (flags >>> 16) * 2 ** 32;
     const operation = OPERATIONS[(flags >> 1) & 127];
     const status = OUTCOMES[(flags >> 8) & 255];
-    text += `${start},${operation},${block[at + 1]},${status},${block[at + 2]},${flags & 1}\n`;
+    text += `${start},${operation},${block[at + 1]},${status},${block[at + 2]},${flags & 1},${block[at + 4]}\n`;
     if ((at / WORDS) % LINES === LINES - 1) {
       yield text;
       text = '';

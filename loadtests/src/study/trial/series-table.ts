@@ -179,8 +179,15 @@ export class SeriesTable {
  * Registers and readings stay until the deployment stops, so each size has its own database. Queries change nothing, so
  * all drivers read the same readings.
  */
-function nameOf({ driver, settings: { workload } }: TableOptions): string {
+function nameOf({ driver, series, study, settings: { workload } }: TableOptions): string {
   if (workload.set === 'queries') return `study_readings_${workload.size}_${workload.volume}`;
   const suffix = workload.set === 'devices' ? `_${workload.devices}` : '';
-  return `study_${driver.replace('-', '_')}${suffix}`;
+  // Series that take turns on one deployment have their tables at the same time.
+  const levels = series.round === undefined ? [] : study.repeat.paired.map((name) => series.easy[name]);
+  const own = levels.filter((level) => level !== undefined).map((level) => `_${plainName(String(level))}`);
+  return `study_${driver.replace('-', '_')}${suffix}${own.join('')}`;
+}
+
+function plainName(level: string): string {
+  return level.toLowerCase().replace(/[^a-z0-9]+/g, '');
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { ReadLoad } from '../../operations/read-load.ts';
-import { allLevels, operationCount, type StudyWorkload, workloadOf } from '../levels.ts';
+import { allLevels, type RunLength, runLength, type StudyWorkload, workloadOf } from '../levels.ts';
 import type { Combination, Level, SeriesPlan, Study } from '../model.ts';
 
 /** What the levels of a series mean for its drivers. Plain data: it goes to the driver program. */
 export interface TrialSettings {
   readonly workload: StudyWorkload;
   readonly threads: number;
-  readonly operations: number;
+  readonly length: RunLength;
   /** Operations per second over all threads. null: as fast as the store answers. */
   readonly rate: number | null;
   /** Whether a node of the store is killed during each run. */
@@ -24,7 +24,7 @@ export function trialSettings(hard: Combination, series: SeriesPlan, study: Stud
   return {
     workload: workloadOf(study, levels),
     threads: numberOf(levels, 'threads', 1),
-    operations: operationCount(levels),
+    length: runLength(levels),
     rate: target > 0 ? target : null,
     killsNode: levels.fault === 'kill-node',
   };
@@ -49,9 +49,11 @@ export function loadOf(workload: StudyWorkload): { readonly records: number; rea
   };
 }
 
-/** The seed of a trial. All drivers and attempts of a trial have the same one: they do the same operations. */
+/** The seed of a trial. All runs of a round and all attempts have the same one: they do the same operations. */
 export function trialSeed(study: Study, series: SeriesPlan, trial: number): number {
-  const digest = createHash('sha256').update(`${study.seed} ${series.id} ${trial}`).digest();
+  const digest = createHash('sha256')
+    .update(`${study.seed} ${series.round ?? series.id} ${trial}`)
+    .digest();
   return digest.readUInt32BE(0);
 }
 
