@@ -72,6 +72,8 @@ class Truth:
     """Operations per second that a store achieves at most, where there is a target."""
     exactly: list[int] | None = None
     """Latencies of the operations of each run, which then are all reads."""
+    paired: bool = False
+    """All series of a block take turns."""
 
 
 class Writer:
@@ -216,6 +218,7 @@ class Writer:
             if truth.energy
             else None,
             **({'fault': fault} if fault else {}),
+            **({'round': f'b{deployment["block"]}'} if truth.paired else {}),
             'csv': {'rows': len(lines) - 1, 'sha256': hashlib.sha256(packed).hexdigest()},
         }
         text = json.dumps(document).encode()

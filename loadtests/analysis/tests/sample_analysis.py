@@ -2,13 +2,15 @@
 
 import hashlib
 import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from tidegauge_analysis import document as d
-from tidegauge_analysis.compare import compare
+from tidegauge_analysis.contrasts import holm
+from tidegauge_analysis.letters import compact_letters
 
 HOSTILE = '<b>50 % & $x_1$ "q" \\n</b>'
 """Text that would break HTML, LaTeX, Markdown, CSV or Matplotlib's formulas if it were not escaped."""
@@ -116,7 +118,7 @@ def sample_analysis(*, quick: bool = True, partial: bool = True, question: str =
                 first.id,
                 [
                     d.SensitivityGroup(
-                        g.label, 8, 9, g.mean, sample.mean([v.value.value or 0 for v in g.values], 'ops/s'), 'a', 'ab'
+                        g.label, 8, 9, g.mean, sample.mean([v.value.value or 0 for v in g.values], 'ops/s')
                     )
                     for g in first.groups[:2]
                 ],
@@ -148,6 +150,8 @@ def sample_analysis(*, quick: bool = True, partial: bool = True, question: str =
                 '',
                 'other hardware',
                 d.Number(None, None, 'runs', 'the claim is decided'),
+                sample.estimate(1.2, 1.1, 1.3, ''),
+                sample.number(0.05, '', 'pooled'),
                 d.Sentence(f'cassandra > hbase: ratio {{{first.groups[0].mean.value.id}}}.'),
                 'cassandra > hbase: ratio 1.2.',
                 [
@@ -257,6 +261,7 @@ def _group(sample: Sample, label: str, values: list[float], unit: str, letters: 
         label=label,
         factors={'store': store, 'driver': driver},
         n=len(values),
+        deployments=1,
         values=[
             d.RunValue(f'd1-s1-t{i}-{driver}-1', 'd1', 1, i, sample.number(v, unit)) for i, v in enumerate(values, 3)
         ],
@@ -267,8 +272,6 @@ def _group(sample: Sample, label: str, values: list[float], unit: str, letters: 
         maximum=sample.number(max(values), unit, 'maximum'),
         lower_quartile=sample.number(quartiles[0], unit, 'quantile'),
         upper_quartile=sample.number(quartiles[2], unit, 'quantile'),
-        lag_one=sample.number(0.1, '', 'lag_one'),
-        effective_size=sample.number(len(values), 'runs', 'effective_size'),
         letters=letters,
     )
 
@@ -276,55 +279,37 @@ def _group(sample: Sample, label: str, values: list[float], unit: str, letters: 
 def _family(sample: Sample, metric: str, workload: str, groups: dict[str, list[float]]) -> d.Family:
     unit, higher, title = METRICS[metric]
     title += f' (workload {workload})'
-    result = compare(groups, higher_is_better=higher)
-    made = [_group(sample, label, values, unit, (result.letters or {}).get(label)) for label, values in groups.items()]
-    checks = d.Assumptions(
-        sample.number(0.4, '', 'shapiro'),
-        sample.number(0.2, '', 'brown_forsythe'),
-        sample.number(1, '', 'ties'),
-        sample.number(0.3, '', 'skewness'),
-    )
-    test = d.FamilyTest(
-        'ANOVA with Tukey-Kramer', 'the variances do not differ', 'F', sample.number(123.4, '', 'f'),
-        sample.number(5, '', 'df'), sample.number(42, '', 'df'), sample.number(1e-9, '', 'anova_p'),
-        sample.number(3e-9, '', 'holm'), sample.estimate(0.9, 0.85, 0.94, ''), checks,
-    )  # fmt: skip
-    pairs = []
     labels = list(groups)
-    for i, one in enumerate(labels):
-        for other in labels[i + 1 :]:
-            a, b = groups[one], groups[other]
-            difference = float(np.mean(a) - np.mean(b))
-            half = 2.1 * math.sqrt(float(np.var(a, ddof=1) + np.var(b, ddof=1)) / len(a))
-            decided = abs(difference) > half
-            pairs.append(
-                d.Pair(
-                    one, other, sample.estimate(difference, difference - half, difference + half, unit),
-                    sample.estimate(difference, difference - 1.4 * half, difference + 1.4 * half, unit),
-                    sample.number(0.0004 if decided else 0.34, '', 'p'),
-                    sample.estimate(float(np.mean(a) / np.mean(b)), 0.9, 1.1, ''),
-                    sample.number(1.2, '', 'hedges_g'), 'different' if decided else 'undecided',
-                    sample.number(0.05 * float(np.mean(b)), unit, 'margin'),
-                    d.Number(None, None, 'runs', 'decided') if decided else sample.number(14, 'runs', 'further'),
-                    sample.number(half * 1.3, unit, 'mde'),
-                    d.Sentence(f'{one} and {other} differ.' if decided else f'{one} and {other} are undecided.'),
-                )
-            )  # fmt: skip
-    over = d.OverDeployments('there is a single deployment', [], [], d.Sentence(''))
+    between = list(combinations(labels, 2))
+    p = dict(
+        zip(between, holm([float(stats.ttest_ind(groups[a], groups[b]).pvalue) for a, b in between]), strict=True)
+    )
+    order = sorted(labels, key=lambda label: float(np.mean(groups[label])), reverse=higher)
+    letters = compact_letters(order, {frozenset(pair) for pair, value in p.items() if value < 0.05})
+    pairs = []
+    for one, other in between:
+        ratio, decided = float(np.mean(groups[one]) / np.mean(groups[other])), p[one, other] < 0.05
+        pairs.append(
+            d.Pair(
+                one, other, TRIALS, 'trial', True, sample.estimate(ratio, 0.95 * ratio, 1.05 * ratio, ''),  # noqa: FBT003
+                sample.number(p[one, other], '', 'holm'), 'different' if decided else 'undecided',
+                d.Number(None, None, 'trials', 'decided') if decided else sample.number(14, 'trials', 'further_units'),
+                d.Sentence(f'{one} and {other} differ.' if decided else f'{one} and {other} are undecided.'),
+            )
+        )  # fmt: skip
     return d.Family(
-        f'{metric.replace(".", "-")}-workload-{workload}', metric, title, unit, higher, {'workload': workload}, 'run',
-        made, test, None, pairs, 'Groups that share a letter are not shown to differ; the best group has the letter a.',
-        over, [],
+        f'{metric.replace(".", "-")}-workload-{workload}', metric, title, unit, higher, {'workload': workload},
+        [_group(sample, label, values, unit, letters[label]) for label, values in groups.items()], pairs,
+        'Groups that share a letter are not shown to differ; the best group has the letter a.', [],
     )  # fmt: skip
 
 
 def _single_family(sample: Sample) -> d.Family:
     """A family of one group with one run, whose interval has no value."""
-    over = d.OverDeployments('there is a single deployment', [], [], d.Sentence(''))
     group = _group(sample, 'postgres, raw', [12.5], 's', None)
     return d.Family(
-        'runtime-workload-e', 'runtime', 'Run time ' + HOSTILE, 's', False, {'workload': 'e'}, 'run', [group], None,  # noqa: FBT003
-        'There is one group.', [], 'Letters need five runs in each group.', over, ['There is one run.'],
+        'runtime-workload-e', 'runtime', 'Run time ' + HOSTILE, 's', False, {'workload': 'e'}, [group], [],  # noqa: FBT003
+        'No letters: a single group has nothing to be compared with.', ['There is one run.'],
     )  # fmt: skip
 
 
@@ -339,10 +324,9 @@ def _drivers(sample: Sample, values: dict[tuple[str, str, str, str], list[float]
             found.append(
                 d.DriverDifference(
                     f'{metric.replace(".", "-")}-{store}', metric, unit, higher, f'{store}, a',
-                    {'store': store, 'workload': 'a'}, 'app', 'raw', len(raw), sample.mean(app, unit),
+                    {'store': store, 'workload': 'a'}, 'app', 'raw', len(raw), 'trial', sample.mean(app, unit),
                     sample.mean(raw, unit), difference, sample.estimate(ratio, ratio * 0.95, ratio * 1.05, ''),
-                    sample.number(1e-5, '', 'p'), sample.none(unit, 'there is a single deployment'),
-                    [sample.number(v, unit) for v in differences],
+                    sample.number(1e-5, '', 'ratio_p'),
                     d.Sentence(f'On {store} the application adds {{{difference.value.id}}}.'),
                 )
             )  # fmt: skip

@@ -4,12 +4,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy import stats
 
 from results import Truth, write_results
-from tidegauge_analysis.claims import power_slope
 from tidegauge_analysis.document import to_json
 from tidegauge_analysis.report import analyse, write_report
 
@@ -55,6 +52,7 @@ def stores(*claims: Json, **changes: Any) -> Truth:  # noqa: ANN401
         'trials': 13,
         'between_trials': 0.01,
         'metrics': ['read.mean'],
+        'paired': True,
         **changes,
     }
     return Truth(hard={'store': STORES}, latency=LATENCY, claims=list(claims), **fixed)
@@ -114,13 +112,13 @@ def test_noise_leaves_a_claim_undecided_with_the_runs_that_would_decide(tmp_path
     truth = stores(claim('noisy', 'read.mean', order(MARIADB, CASSANDRA)), between_trials=0.2, trials=5)
     noisy = verdicts(tmp_path / 'results', truth)['noisy']
     assert noisy['verdict'] == 'undecided'
-    assert noisy['further_runs']['value'] > 10
+    assert noisy['further']['value'] > 10
 
 
 def threads(effect: dict[int, float], *claims: Json) -> Truth:
     return Truth(
         hard={'store': ['cassandra']}, easy={'workload': ['a'], 'threads': list(effect), 'driver': ['raw']},
-        latency=LATENCY, claims=list(claims), trials=11, operations=200, between_trials=0.01, metrics=['read.mean'],
+        latency=LATENCY, claims=list(claims), trials=11, paired=True, operations=200, between_trials=0.01, metrics=['read.mean'],
         effect=lambda factors: effect[factors['threads']],
     )  # fmt: skip
 
@@ -143,26 +141,39 @@ def test_shapes_along_a_factor(effect: dict[int, float], holds: set[str], tmp_pa
     assert {name for name, each in found.items() if each['verdict'] == 'disagrees'} == {*shapes} - holds
 
 
-def test_the_exponent_of_a_power_law_is_that_of_least_squares() -> None:
-    draws = np.random.default_rng(5)
-    groups = [list(3 * level**0.7 * np.exp(draws.normal(0, 0.1, 6))) for level in (1, 2, 4)]
-    x = np.log(np.repeat([1, 2, 4], 6))
-    fit = stats.linregress(x, np.log(np.concatenate(groups)))
-    found = power_slope([1, 2, 4], groups, 0.95)
-    assert found.value == pytest.approx(fit.slope, rel=1e-12)
-    assert found.high - found.value == pytest.approx(stats.t.ppf(0.975, 16) * fit.stderr, rel=1e-12)
-    with pytest.raises(ValueError, match='three positive values'):
-        power_slope([1, 1], [[1.0, 2.0], [3.0, 4.0]], 0.95)
-
-
-def test_deployments_are_the_observations_of_hard_factors_when_there_are_three(tmp_path: Path) -> None:
+def test_a_claim_between_stores_that_took_no_turns_needs_three_deployments(tmp_path: Path) -> None:
     one = claim('stores', 'read.mean', order(HBASE, CASSANDRA))
-    truth = stores(one, deployments=3, trials=5, between_deployments=0.05)
-    document = to_json(analyse(write_results(tmp_path / 'results', truth))[0])
-    part = document['claims'][0]['parts'][0]
-    family = next(each for each in document['families'] if each['metric'] == 'read.mean')
-    over = {group['label']: group['mean']['low']['value'] for group in family['over_deployments']['groups']}
-    assert part['first']['low']['value'] == pytest.approx(over['hbase'])
+    alone = verdicts(tmp_path / 'one', stores(one, paired=False))['stores']
+    assert alone['verdict'] == 'undecided'
+    assert 'nothing shows how much deployments differ' in alone['parts'][0]['note']
+    three = verdicts(tmp_path / 'three', stores(one, paired=False, deployments=3, trials=5, between_deployments=0.05))
+    assert three['stores']['verdict'] == 'agrees'
+    assert three['stores']['parts'][0]['result']['low']['value'] > 1
+
+
+def test_luck_of_deployments_is_no_difference(tmp_path: Path) -> None:
+    """Two stores with the same latency: many trials do not make the luck of three deployments look like a difference."""
+    claims = [claim('stores', 'read.mean', order(CASSANDRA, MARIADB))]
+    truth = stores(*claims, paired=False, deployments=3, trials=20, between_deployments=0.1, between_trials=0.02, seed=4)
+    assert verdicts(tmp_path / 'results', truth)['stores']['verdict'] != 'agrees'
+
+
+def test_comparisons_under_many_conditions_are_pooled(tmp_path: Path) -> None:
+    levels = list(range(1, 9))
+    truth = Truth(
+        hard={'store': ['cassandra', 'mariadb']}, easy={'workload': ['a'], 'threads': levels, 'driver': ['raw']},
+        latency={'cassandra': 1040.0, 'mariadb': 1000.0}, trials=4, operations=200, between_trials=0.03, paired=True,
+        metrics=['read.mean'], claims=[claim('slower', 'read.mean', order(CASSANDRA, MARIADB))], margin=0.01, seed=3,
+    )  # fmt: skip
+    found = verdicts(tmp_path / 'results', truth)['slower']
+    assert len(found['parts']) == 8
+    # Not each condition shows it, and all together do.
+    assert {part['verdict'] for part in found['parts']} >= {'undecided'}
+    assert found['verdict'] == 'agrees'
+    assert found['pooled']['low']['value'] < 1.04 < found['pooled']['high']['value']
+    assert found['heterogeneity']['value'] >= 0
+    assert found['shown'].startswith('Of 8 comparisons it agrees in ')
+    assert 'pooled ratio 1.0' in found['shown']
 
 
 def test_the_report_shows_claims_and_recompute_rebuilds_their_numbers(tmp_path: Path) -> None:
@@ -179,7 +190,7 @@ def test_the_report_shows_claims_and_recompute_rebuilds_their_numbers(tmp_path: 
     assert 'Claims of the study' in page
     assert 'The claim rises.' in page
     numbers = json.loads((results / 'report' / 'numbers.json').read_text(encoding='utf-8'))
-    assert sum(entry['formula'].startswith('power_slope') for entry in numbers['numbers']) >= 3
+    assert sum(entry['formula'].startswith('mean_exponent') for entry in numbers['numbers']) >= 3
     program = results / 'report' / 'recompute.py'
     ran = subprocess.run(  # noqa: S603
         [sys.executable, '-I', '-S', str(program), str(results)], capture_output=True, text=True, check=False

@@ -6,7 +6,7 @@ import pytest
 from results import Truth, write_results
 from tidegauge_analysis.compare_results import compare_results, main
 
-SMALL = {'easy': {'driver': ['raw']}, 'per': [], 'metrics': ['read.mean'], 'trials': 13}
+SMALL = {'easy': {'driver': ['raw']}, 'per': [], 'metrics': ['read.mean'], 'trials': 4, 'deployments': 5}
 
 
 def truth(**changes: object) -> Truth:
@@ -37,10 +37,10 @@ def test_the_same_results_are_equivalent_and_too_few_are_undecided(tmp_path: Pat
     found = compare_results(one, one)
     assert (found.same_plan, found.differences) == (True, [])
     assert {group.verdict for group in found.groups} == {'equivalent'}
-    few = write_results(tmp_path / 'few', truth(trials=3, between_trials=0.2))
-    undecided = compare_results(few, write_results(tmp_path / 'other', truth(trials=3, between_trials=0.2, seed=5)))
+    noisy = {'trials': 3, 'between_trials': 0.2}
+    few = write_results(tmp_path / 'few', truth(**noisy))
+    undecided = compare_results(few, write_results(tmp_path / 'other', truth(**noisy, seed=5)))
     assert {group.verdict for group in undecided.groups} == {'undecided'}
-    assert all(group.further_runs for group in undecided.groups)
 
 
 def test_other_sizes_are_not_comparable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,13 +60,13 @@ def test_results_without_a_common_group_are_not_comparable(tmp_path: Path) -> No
     assert found.obstacles == ['they have no group in common']
 
 
-def test_a_single_run_has_no_verdict_and_a_damaged_archive_an_error(
+def test_a_single_deployment_has_no_verdict_and_a_damaged_archive_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = write_results(tmp_path / 'one', truth(trials=2))
+    one = write_results(tmp_path / 'one', truth(deployments=1))
     assert {group.verdict for group in compare_results(one, one).groups} == {'none'}
     assert main([str(one), str(one)]) == 0
-    assert 'no verdict, because B: needs 2 observations or more, but has 1' in capsys.readouterr().out
+    assert 'no verdict, because each needs 3 deployments, which show how much deployments differ' in capsys.readouterr().out
     assert main([str(one), str(tmp_path)]) == 1
     assert 'is no results directory' in capsys.readouterr().err
     with pytest.raises(SystemExit, match='2'):

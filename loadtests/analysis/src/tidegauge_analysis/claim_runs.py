@@ -1,15 +1,15 @@
-"""The runs that the check of a claim uses, by condition and group."""
+"""The runs that the check of a claim uses, by condition."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge_analysis.archive import Json, Run, analysed
+from tidegauge_analysis.archive import Json, analysed
 from tidegauge_analysis.cells import varying
-from tidegauge_analysis.document import Combination, Level, Number
-from tidegauge_analysis.families import RunGroup, Scope, block_length, in_blocks
+from tidegauge_analysis.document import Combination, Level
 from tidegauge_analysis.metrics import parse_metric
-from tidegauge_analysis.summaries import Sample, sample_of
+from tidegauge_analysis.scope import Scope
+from tidegauge_analysis.units import Observation
 
 LOAD = 'load'
 """The metric of a claim that is the time of a load."""
@@ -17,21 +17,8 @@ LOAD = 'load'
 NOT_OF_LOADS = ('workload', 'threads', 'target', 'operations', 'consistency', 'distribution', 'fault')
 """Factors that a load does not depend on: they are no conditions for its time."""
 
-FEWEST_DEPLOYMENTS = 3
-"""With as many deployments of each group, deployments are the observations when hard factors are compared."""
-
 _SIZE = re.compile(r'(\d+(?:\.\d+)?)(KiB|MiB|GiB)?')
 _BYTES = {'KiB': 2.0**10, 'MiB': 2.0**20, 'GiB': 2.0**30}
-
-
-@dataclass(frozen=True)
-class Observation:
-    """A run, or the load of a table, with the value of a metric."""
-
-    factors: Combination
-    deployment: str
-    number: Number
-    run: Run | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +48,7 @@ def all_observations(scope: Scope, metric: str, named: set[str]) -> list[Observa
 
     :param named: factors that are chosen; without a driver among them, the driver is `raw` where the study has it
     """
-    every = _loads(scope) if metric == LOAD else _runs(scope, metric)
+    every = _loads(scope) if metric == LOAD else scope.observations(analysed(scope.archive.runs), metric)
     raw = [one for one in every if one.factors.get('driver') == 'raw']
     return raw if raw and 'driver' not in named else every
 
@@ -106,32 +93,6 @@ def matches(factors: Mapping[str, object], group: Mapping[str, object]) -> bool:
     return all(_same(factors.get(name), level) for name, level in group.items())
 
 
-def samples_of(
-    scope: Scope, groups: Sequence[Sequence[Observation]], unit: str, compared: Sequence[str]
-) -> list[Sample]:
-    """The values of each group, as independent observations.
-
-    Means of deployments where hard factors are compared and each group has enough of them; means of consecutive runs
-    where runs depend on their neighbours; else runs.
-    """
-    samples = [sample_of([one.number for one in group], unit, scope.ledger) for group in groups]
-    is_hard = any(name in scope.archive.study['hard'] for name in compared)
-    deployments = [_by_deployment(group) for group in groups]
-    if is_hard and min(map(len, deployments), default=0) >= FEWEST_DEPLOYMENTS:
-        means = [[sample_of(of, unit, scope.ledger).mean().value for of in each.values()] for each in deployments]
-        return [sample_of(each, unit, scope.ledger) for each in means]
-    gathered = [
-        RunGroup('', {}, [one.run for one in group if one.run is not None], sample)
-        for group, sample in zip(groups, samples, strict=True)
-    ]
-    length = max((block_length(group) for group in gathered if group.runs), default=1)
-    if length > 1:
-        blocks = [in_blocks(group, length, scope.ledger) for group in gathered]
-        if min(len(group.runs) for group in blocks) >= 3:
-            return [group.sample for group in blocks]
-    return samples
-
-
 def size_of(level: Level) -> float | None:
     """A number, or a size such as 512MiB in bytes; None for other levels and for 0, which has no logarithm."""
     found = _SIZE.fullmatch(str(level))
@@ -149,24 +110,6 @@ def _is_nested(observations: Iterable[Observation], name: str, compared: Sequenc
     return all(len(levels) == 1 for levels in found.values()) and len(set().union(*found.values())) > 1
 
 
-def _by_deployment(group: Sequence[Observation]) -> dict[str, list[Number]]:
-    found: dict[str, list[Number]] = {}
-    for one in group:
-        found.setdefault(one.deployment, []).append(one.number)
-    return found
-
-
-def _runs(scope: Scope, metric: str) -> list[Observation]:
-    runs = sorted(
-        analysed(scope.archive.runs), key=lambda run: (run.document['block'], run.series, run.driver, run.trial)
-    )
-    every = [
-        Observation(run.factors, str(run.document['deployment']), scope.measured.value(run, metric), run)
-        for run in runs
-    ]
-    return [one for one in every if one.number.value is not None]
-
-
 def _loads(scope: Scope) -> list[Observation]:
     series = {one.id: one for one in scope.archive.series}
     found = []
@@ -174,7 +117,9 @@ def _loads(scope: Scope) -> list[Observation]:
         if load['how'] == 'loaded' and load['series'] in series:
             number = scope.ledger.add(load['seconds'], 's', 'field', file=file, path=['seconds'])
             of = series[load['series']]
-            found.append(Observation({**of.factors, 'driver': load['driver']}, of.deployment, number, None))
+            factors = {**of.factors, 'driver': load['driver']}
+            turn = f'load {of.id}/{load["trial"]}'
+            found.append(Observation(factors, of.block, turn, number))
     return found
 
 

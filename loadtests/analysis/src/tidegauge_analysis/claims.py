@@ -5,37 +5,49 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
-import numpy as np
-from scipy import stats
-
 from tidegauge_analysis.archive import Json
 from tidegauge_analysis.cells import label_of, varying
 from tidegauge_analysis.claim_runs import (
     LOAD,
     NOT_OF_LOADS,
     Condition,
-    Observation,
     compared_by,
     conditions,
     matches,
     observations_of,
-    samples_of,
     size_of,
     unit_of,
 )
-from tidegauge_analysis.document import ClaimPart, ClaimResult, Combination, Estimate, Level, PublishedRow, Sentence
-from tidegauge_analysis.effects import Interval, ratio_of_means
-from tidegauge_analysis.families import POWER, Scope
+from tidegauge_analysis.contrasts import Contrast, Decision, Pooled, decide, further_units, pool
+from tidegauge_analysis.document import (
+    ClaimPart,
+    ClaimResult,
+    Combination,
+    Estimate,
+    Level,
+    Number,
+    PublishedRow,
+    Sentence,
+)
+from tidegauge_analysis.effects import Interval
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import missing, no_estimate
 from tidegauge_analysis.present import plain as plain_text
 from tidegauge_analysis.published import is_ratio_of, scale_between
-from tidegauge_analysis.summaries import Sample
-from tidegauge_analysis.verdict import Decision, decide, further_runs
+from tidegauge_analysis.scope import Scope
+from tidegauge_analysis.trends import Trend, trend_of
+from tidegauge_analysis.units import (
+    NOT_POSITIVE,
+    Comparison,
+    Observation,
+    compare,
+    mean_of,
+    units_of,
+    with_priors,
+)
 
 AGREES, DISAGREES, UNDECIDED, NOT_RUN = 'agrees', 'disagrees', 'undecided', 'not run'
 
-FEW = 'a group has fewer than two observations, or they do not vary'
 _CONTRARY = {'>': '<', '<': '>'}
 
 
@@ -51,81 +63,20 @@ def metrics_of_claims(study: Json) -> list[Metric]:
 
 def claim_results(scope: Scope, published: Sequence[PublishedRow]) -> list[ClaimResult]:
     """Judge each claim of the study."""
-    found = [_result(scope, claim, published) for claim in scope.archive.study.get('claims', [])]
+    found = [_Claim(scope, claim, published).result() for claim in scope.archive.study.get('claims', [])]
     entries = {entry['id']: entry for entry in scope.ledger.entries} if found else {}
     return [replace(one, shown=plain_text(one.sentence.text, entries)) for one in found]
 
 
-def power_slope(levels: Sequence[float], groups: Sequence[Sequence[float]], confidence: float) -> Interval:
-    """Exponent of value = constant x level^exponent, by least squares of logarithms, with Student's interval.
-
-    :param levels: of each group, above 0
-    :raises ValueError: a value is not positive, or the values do not determine an interval
-    """
-    x = np.log(np.repeat(levels, [len(group) for group in groups]))
-    every = np.concatenate([np.asarray(group, dtype=np.float64) for group in groups])
-    if len(every) < 3 or every.min() <= 0 or np.ptp(x) == 0:
-        raise ValueError('an exponent needs three positive values and two levels')
-    fit = stats.linregress(x, np.log(every))
-    reach = float(stats.t.ppf((1 + confidence) / 2, len(every) - 2) * fit.stderr)
-    return Interval(float(fit.slope), float(fit.slope) - reach, float(fit.slope) + reach)
-
-
-def _result(scope: Scope, claim: Json, published: Sequence[PublishedRow]) -> ClaimResult:
-    none = missing('runs', 'the claim is decided')
-    plain = {name: claim[name] for name in ('id', 'text', 'source', 'check', 'because')}
-    if claim['parsed'] is None:
-        return ClaimResult(
-            **plain,
-            verdict=NOT_RUN,
-            reason=claim['notRun'],
-            further_runs=none,
-            sentence=Sentence(''),
-            shown='',
-            parts=[],
-        )
-    judge = _Judge(scope, claim['parsed'], published)
-    parts = judge.parts()
-    verdicts = [part.verdict for part in parts]
-    if not parts:
-        verdict = NOT_RUN
-    elif DISAGREES in verdicts:
-        verdict = DISAGREES
-    else:
-        verdict = AGREES if set(verdicts) == {AGREES} else UNDECIDED
-    open_parts = [part.further_runs for part in parts if part.verdict == UNDECIDED and part.further_runs.value]
-    most = max(open_parts, key=lambda number: number.value or 0.0, default=none)
-    absent = judge.absent()
-    if not parts and not absent:
-        absent = [judge.too_few_levels()]
-    return ClaimResult(
-        **plain,
-        verdict=verdict,
-        reason='; '.join(absent),
-        further_runs=most if verdict == UNDECIDED else none,
-        sentence=_sentence(verdict, parts),
-        shown='',
-        parts=parts,
-    )
-
-
-def _sentence(verdict: str, parts: Sequence[ClaimPart]) -> Sentence:
-    if not parts:
-        return Sentence('')
-    words = {AGREES: 'agree', DISAGREES: 'disagree', UNDECIDED: 'undecided'}
-    counts = {name: sum(part.verdict == name for part in parts) for name in words}
-    shown = ', '.join(f'{words[name]} {count}' for name, count in counts.items() if count)
-    example = next(part for part in parts if part.verdict == verdict)
-    text = f'{example.compared}{f" ({example.condition})" if example.condition else ""}: '
-    value, low, high = example.result.value, example.result.low, example.result.high
-    if value.id is None:
-        text += f'no result, because {value.reason}'
-    else:
-        text += f'{example.measure} {{{value.id}}}'
-        text += f' ({{{low.id}}} to {{{high.id}}})' if low.id and high.id else ', without an interval'
-    if example.note:
-        text += f'; {example.note}'
-    return Sentence(f'Of {len(parts)} comparisons: {shown}. {text}.' if len(parts) > 1 else f'{text}.')
+def open_levels(scope: Scope) -> dict[str, list[Combination]]:
+    """The combinations of levels that undecided claims compare, by the claim's id."""
+    found: dict[str, list[Combination]] = {}
+    for claim in scope.archive.study.get('claims', []):
+        judged = _Claim(scope, claim, [])
+        result = judged.result()
+        if result.verdict == UNDECIDED:
+            found[result.id] = judged.open_levels(result)
+    return found
 
 
 @dataclass(frozen=True)
@@ -146,34 +97,167 @@ class _Task:
     """`>`, `<` or `=` for two sides; empty otherwise."""
 
 
-class _Judge:
+@dataclass(frozen=True)
+class _Judged:
+    """A comparison that was made."""
+
+    task: _Task
+    part: ClaimPart
+    contrast: Contrast | None
+    """Its effect on the scale of logarithms."""
+    numbers: tuple[Number, Number] | None
+    """The effect and its squared standard error."""
+
+
+class _Claim:
     """Evaluates the check of one claim."""
 
-    def __init__(self, scope: Scope, check: Json, published: Sequence[PublishedRow]) -> None:
-        self.scope, self.check, self.published = scope, check, published
-        self.test: Json = check['test']
-        self.unit = unit_of(check['metric'])
-        self.compared = compared_by(check)
-        self.alpha = float(scope.analyse['alpha'])
-        self.margin = float(scope.analyse['margin'])
-        ignored = NOT_OF_LOADS if check['metric'] == LOAD else ()
-        self.conditions = conditions(scope, observations_of(scope, check), self.compared, ignored)
+    def __init__(self, scope: Scope, claim: Json, published: Sequence[PublishedRow]) -> None:
+        self.scope, self.claim, self.published = scope, claim, published
+        self.check: Json | None = claim['parsed']
+        judged = [one for one in scope.archive.study['claims'] if one['parsed'] is not None]
+        # The claims of a study share its error (Bonferroni).
+        self.alpha = scope.alpha / max(1, len(judged))
+        self.margin = max(scope.margin, 1e-9)
+        self.made: list[_Judged] = []
 
-    def parts(self) -> list[ClaimPart]:
-        """All comparisons that can be made."""
+    def result(self) -> ClaimResult:
+        """The claim with its verdict."""
+        none = missing('', 'the claim is decided')
+        plain = {name: self.claim[name] for name in ('id', 'text', 'source', 'check', 'because')}
+        found = ClaimResult(
+            **plain,
+            verdict=NOT_RUN,
+            reason=self.claim.get('notRun') or '',
+            further=none,
+            pooled=no_estimate('', 'there is one comparison'),
+            heterogeneity=missing('', 'there is one comparison'),
+            sentence=Sentence(''),
+            shown='',
+            parts=[],
+        )
+        if self.check is None:
+            return found
+        self.test: Json = self.check['test']
+        self.metric = str(self.check['metric'])
+        self.unit = unit_of(self.metric)
+        self.compared = compared_by(self.check)
+        ignored = NOT_OF_LOADS if self.metric == LOAD else ()
+        self.conditions = conditions(self.scope, observations_of(self.scope, self.check), self.compared, ignored)
+        self.made = self._judge()
+        parts = [one.part for one in self.made]
+        absent = self._absent()
+        if not parts:
+            return replace(found, reason='; '.join(absent or [self._too_few_levels()]))
+        pooled = self._pooled()
+        verdict = self._verdict(parts, pooled)
+        more = [part.further for part in parts if part.verdict == UNDECIDED and part.further.value]
+        estimate, heterogeneity = self._shown(pooled)
+        return replace(
+            found,
+            verdict=verdict,
+            reason='; '.join(absent),
+            further=max(more, key=lambda number: number.value or 0.0, default=none) if verdict == UNDECIDED else none,
+            pooled=estimate,
+            heterogeneity=heterogeneity,
+            sentence=_sentence(verdict, parts, estimate),
+            parts=parts,
+        )
+
+    def open_levels(self, result: ClaimResult) -> list[Combination]:
+        """The levels that more data would help to decide."""
+        wanted = [one for one in self.made if one.part.verdict == UNDECIDED] or self.made
+        every = [side.levels for one in wanted for side in one.task.sides] if result.parts else []
+        return [levels for at, levels in enumerate(every) if levels not in every[:at]]
+
+    def _judge(self) -> list[_Judged]:
+        """Make all comparisons that can be made."""
         kind = self.test['kind']
         if kind == 'trend' and self.test['shape'] in {'rises', 'falls'}:
             return self._trends()
         tasks = [task for condition in self.conditions for task in self._tasks(condition)]
-        make = {'ratio': self._ratio, 'bound': self._bound}.get(kind, self._pair)
-        return [make(task, len(tasks)) for task in tasks]
+        if kind == 'bound':
+            return [self._bound(task, len(tasks)) for task in tasks]
+        compared = self._compared(tasks)
+        judge = self._ratio if kind == 'ratio' else self._pair
+        return [judge(task, one, len(tasks)) for task, one in zip(tasks, compared, strict=True)]
 
-    def absent(self) -> list[str]:
+    def _compared(self, tasks: Sequence[_Task]) -> list[Comparison]:
+        """Compare the sides of each task. The same sides under several conditions learn from each other."""
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for index, task in enumerate(tasks):
+            alike.setdefault(tuple(side.label for side in task.sides), []).append(index)
+        found = [compare(task.sides[0].observations, task.sides[1].observations) for task in tasks]
+        for indexes in alike.values():
+            moderated = with_priors(self.scope.ledger, [found[index] for index in indexes])
+            for index, one in zip(indexes, moderated, strict=True):
+                found[index] = one
+        return found
+
+    def _verdict(self, parts: Sequence[ClaimPart], pooled: Pooled | None) -> str:
+        """A claim holds where each comparison shows it, or where none contradicts it and all together show it."""
+        verdicts = [part.verdict for part in parts]
+        if DISAGREES in verdicts:
+            return DISAGREES
+        if set(verdicts) == {AGREES}:
+            return AGREES
+        return UNDECIDED if pooled is None else self._judgement(pooled, self.made[0].task.relation, self.alpha)
+
+    def _judgement(self, effect: Contrast | Pooled, relation: str, alpha: float, strict: float | None = None) -> str:
+        """Whether an effect shows what the check says.
+
+        :param strict: the level of a contradiction, which any of several comparisons could give by chance
+        """
+        if self.test['kind'] == 'ratio':
+            low, high = math.log(self.test['low']), math.log(self.test['high'])
+            own, wide = effect.interval(1 - alpha), effect.interval(1 - (strict or alpha))
+            if low <= own.low and own.high <= high:
+                return AGREES
+            return DISAGREES if wide.low > high or wide.high < low else UNDECIDED
+        if self._relation(effect, alpha) == relation:
+            return AGREES
+        return UNDECIDED if self._relation(effect, strict or alpha) in {relation, ''} else DISAGREES
+
+    def _relation(self, effect: Contrast | Pooled, alpha: float) -> str:
+        """As `_relation`. A limit and an exponent have no margin."""
+        is_sign = self.test['kind'] == 'bound' or self._is_slope()
+        return _sign(effect, alpha) if is_sign else _relation(effect, self.margin, alpha)
+
+    def _pooled(self) -> Pooled | None:
+        """The effect over all comparisons; None where fewer than two can be pooled."""
+        there = [one for one in self.made if one.contrast is not None and one.numbers is not None]
+        signs = {one.task.relation for one in self.made}
+        if len(there) < 2 or len(there) < len(self.made) or len(signs) > 1:
+            return None
+        effects = [one.contrast.value for one in there if one.contrast is not None]
+        return pool(effects, [one.contrast.error**2 for one in there if one.contrast is not None])
+
+    def _shown(self, pooled: Pooled | None) -> tuple[Estimate, Number]:
+        """The pooled effect as an estimate, and the standard deviation of the effects between conditions."""
+        if pooled is None:
+            reason = 'there is one comparison' if len(self.made) < 2 else 'not all comparisons can be pooled'
+            return no_estimate('', reason), missing('', reason)
+        numbers = [one.numbers for one in self.made if one.numbers is not None]
+        given: Json = {
+            'effects': [effect.id for effect, _ in numbers],
+            'variances': [variance.id for _, variance in numbers],
+        }
+        found, what = pooled.interval(0.95), 'value'
+        if not self._is_slope():
+            found, what = Interval(*(math.exp(each) for each in (found.value, found.low, found.high))), 'ratio'
+        estimate = self.scope.ledger.estimate(found, '', 'pooled', 0.95, what=what, **given)
+        spread = self.scope.ledger.add(math.sqrt(pooled.tau_squared), '', 'pooled', what='spread', **given)
+        return estimate, spread
+
+    def _is_slope(self) -> bool:
+        return bool(self.test['kind'] == 'trend' and self.test['shape'] in {'rises', 'falls'})
+
+    def _absent(self) -> list[str]:
         """Levels that the check names and no run has, with the reason."""
-        test = self.test
-        groups = [*test.get('side', []), *(group for side in test.get('sides', []) for group in side)]
+        check: Json = self.check or {}
+        groups = [*self.test.get('side', []), *(group for side in self.test.get('sides', []) for group in side)]
         named = [(name, level) for group in groups for name, level in group.items()]
-        named += [(name, level) for name, levels in self.check['where'].items() for level in levels]
+        named += [(name, level) for name, levels in check['where'].items() for level in levels]
         study = self.scope.archive.study
         found: dict[str, None] = {}
         for name, level in named:
@@ -187,7 +271,7 @@ class _Judge:
             found[f'{name} {level} is not in this study' + (f': {reason}' if reason else '')] = None
         return list(found)
 
-    def too_few_levels(self) -> str:
+    def _too_few_levels(self) -> str:
         """Why nothing can be compared although each level is planned."""
         if not self.conditions:
             return 'there is no analysed run with these levels'
@@ -196,7 +280,7 @@ class _Judge:
     def _tasks(self, condition: Condition) -> list[_Task]:
         test = self.test
         if test['kind'] == 'bound':
-            return [_Task(condition, (self._side(condition, {}),), '')]
+            return [_Task(condition, (self._side(condition, {}),), test['relation'])]
         if test['kind'] == 'trend':
             return self._shape_tasks(condition)
         if test['kind'] == 'extreme':
@@ -219,7 +303,7 @@ class _Judge:
             return []
         if self.test['shape'] == 'levels-off':
             return [_Task(condition, (sides[-1], sides[0]), '>'), _Task(condition, (sides[-1], sides[-2]), '=')]
-        top = max(sides[1:-1], key=lambda side: float(np.mean(_values(side))))
+        top = max(sides[1:-1], key=lambda side: self._mean(side).value.value or 0.0)
         return [_Task(condition, (top, end), '>') for end in (sides[0], sides[-1])]
 
     def _along(self, condition: Condition, *, sized: bool) -> list[_Side]:
@@ -245,12 +329,11 @@ class _Judge:
         levels = {**(there[0].factors if there else {}), **condition.factors, **group}
         return _Side(label_of(group, group), levels, there)
 
-    def _samples(self, sides: Sequence[_Side]) -> list[Sample]:
-        return samples_of(self.scope, [side.observations for side in sides], self.unit, self.compared)
+    def _mean(self, side: _Side) -> Estimate:
+        return mean_of(side.observations, self.unit, self.scope.ledger)
 
-    def _part(self, task: _Task, samples: Sequence[Sample], verdict: str, compared: str) -> ClaimPart:
-        """A part without its result."""
-        means = [sample.mean() for sample in samples]
+    def _part(self, task: _Task, verdict: str, compared: str, result: Estimate, reason: str) -> ClaimPart:
+        means = [self._mean(side) for side in task.sides]
         none = no_estimate(self.unit, 'there is one side')
         return ClaimPart(
             condition=label_of(task.condition.factors, task.condition.factors),
@@ -258,126 +341,139 @@ class _Judge:
             verdict=verdict,
             first=means[0],
             second=means[-1] if len(means) > 1 else none,
-            measure='mean',
-            result=means[0],
-            published=self._published(task.sides),
-            further_runs=missing('runs', 'the comparison is decided'),
-            note='',
-        )
-
-    def _pair(self, task: _Task, comparisons: int) -> ClaimPart:
-        first, second = samples = self._samples(task.sides)
-        x, y = first.values, second.values
-        relation, margin = task.relation, max(self.margin, 1e-9)
-        found = _relation(x, y, margin, self.alpha)
-        strict = _relation(x, y, margin, self.alpha / comparisons)
-        verdict = AGREES if found == relation else DISAGREES if strict not in {relation, ''} else UNDECIDED
-        compared = f'{task.sides[0].label} {relation} {task.sides[1].label}'
-        inputs: Json = {'first': first.name, 'second': second.name}
-        further = missing('runs', 'the comparison is decided')
-        if verdict == UNDECIDED:
-            given: Json = {'margin': margin, 'alpha': self.alpha, 'power': POWER, 'comparisons': 1}
-            runs = further_runs(x, y, margin, self.alpha, POWER) if _can_compare(x, y) else None
-            further = self.scope.ledger.add(
-                runs, 'runs', 'further_runs', FEW if runs is None else '', **given, **inputs
-            )
-        note = {'=': f'equivalent within {self.margin:.0%}'}.get(found, '')
-        return replace(
-            self._part(task, samples, verdict, compared),
             measure='ratio',
-            result=self._ratio_of(first, second),
-            further_runs=further,
-            note=note if _can_compare(x, y) else FEW,
+            result=result,
+            published=self._published(task.sides),
+            further=missing('', reason or 'the comparison is decided'),
+            note=reason,
         )
 
-    def _ratio(self, task: _Task, comparisons: int) -> ClaimPart:
-        first, second = samples = self._samples(task.sides)
-        low, high = self.test['low'], self.test['high']
-        result = self._ratio_of(first, second)
-        verdict = UNDECIDED
-        if result.low.value is not None and result.high.value is not None:
-            wide = ratio_of_means(first.values, second.values, 1 - self.alpha / comparisons)
-            if low <= result.low.value and result.high.value <= high:
-                verdict = AGREES
-            elif wide.low > high or wide.high < low:
-                verdict = DISAGREES
-        compared = f'{task.sides[0].label} / {task.sides[1].label}'
-        part = self._part(task, samples, verdict, compared)
-        return replace(part, measure='ratio', result=result, note=f'claimed: {low:.3g} to {high:.3g}')
+    def _effect(self, one: Comparison) -> tuple[Number, Number] | None:
+        """The effect of a comparison and its squared error, for pooling."""
+        if one.contrast is None:
+            return None
+        given = one.inputs(self.scope.ledger)
+        add = self.scope.ledger.add
+        return (
+            add(one.contrast.value, '', 'log_ratio', what='value', **given),
+            add(one.contrast.error**2, '', 'log_ratio', what='variance', **given),
+        )
 
-    def _bound(self, task: _Task, comparisons: int) -> ClaimPart:
-        (sample,) = samples = self._samples(task.sides)
-        scale = scale_between(self.test['unit'], self.unit)
-        relation, limit = self.test['relation'], self.test['value'] * (scale or math.nan)
+    def _pair(self, task: _Task, one: Comparison, comparisons: int) -> _Judged:
+        verdict, note = UNDECIDED, one.reason
+        if one.contrast is not None:
+            verdict = self._judgement(one.contrast, task.relation, self.alpha, self.alpha / comparisons)
+            if decide(one.contrast, self.margin, self.alpha) is Decision.EQUIVALENT:
+                note = f'equivalent within {self.margin:.0%}'
+        compared = f'{task.sides[0].label} {task.relation} {task.sides[1].label}'
+        part = self._part(task, verdict, compared, one.ratio(self.scope.ledger), note)
+        if verdict == UNDECIDED and one.contrast is not None:
+            more = further_units(one.contrast, self.margin, self.alpha)
+            given: Json = {'margin': self.margin, 'alpha': self.alpha, 'comparisons': 1, **one.inputs(self.scope.ledger)}
+            why = 'more than a thousand would be needed'
+            further = self.scope.ledger.add(more, f'{one.kind}s', 'further_units', why, **given)
+            part = replace(part, further=further)
+        return _Judged(task, part, one.contrast, self._effect(one))
+
+    def _ratio(self, task: _Task, one: Comparison, comparisons: int) -> _Judged:
+        low, high = self.test['low'], self.test['high']
         verdict = UNDECIDED
+        if one.contrast is not None:
+            verdict = self._judgement(one.contrast, '', self.alpha, self.alpha / comparisons)
+        compared = f'{task.sides[0].label} / {task.sides[1].label}'
+        note = '; '.join(text for text in (one.reason, f'claimed: {low:.3g} to {high:.3g}') if text)
+        part = self._part(task, verdict, compared, one.ratio(self.scope.ledger), note)
+        return _Judged(task, part, one.contrast, self._effect(one))
+
+    def _bound(self, task: _Task, comparisons: int) -> _Judged:
+        """A value beside a limit: the ratio of both."""
+        scale = scale_between(self.test['unit'], self.unit)
+        compared = f'{self.metric} {task.relation} {self.test["value"]:g}'
+        note = f'claimed: {task.relation} {self.test["value"]:g} {self.test["unit"]}'
         if scale is None:
             note = f'{self.test["unit"]} and {self.unit} cannot be compared'
-        elif len(sample.values) < 2:
-            note = FEW
-        else:
-            note = f'claimed: {relation} {self.test["value"]:g} {self.test["unit"]}'
-            found = _against(sample.mean(1 - self.alpha), limit)
-            contrary = _against(sample.mean(1 - self.alpha / comparisons), limit) == _CONTRARY[relation]
-            verdict = AGREES if found == relation else DISAGREES if contrary else UNDECIDED
-        part = self._part(task, samples, verdict, f'{self.check["metric"]} {relation} {self.test["value"]:g}')
-        return replace(part, note=note)
+        contrast, problem = self._beside(task.sides[0], None if scale is None else self.test['value'] * scale)
+        verdict = UNDECIDED
+        if contrast is not None:
+            verdict = self._judgement(contrast, task.relation, self.alpha, self.alpha / comparisons)
+        note = '; '.join(text for text in (note, problem) if text)
+        part = replace(self._part(task, verdict, compared, self._mean(task.sides[0]), note), measure='mean')
+        return _Judged(task, part, contrast, self._of_limit(task.sides[0], contrast, scale))
 
-    def _trends(self) -> list[ClaimPart]:
+    def _beside(self, side: _Side, limit: float | None) -> tuple[Contrast | None, str]:
+        """The logarithm of each unit over the limit, or why there is none."""
+        if limit is None:
+            return None, ''
+        if any(one.value <= 0 for one in side.observations):
+            return None, NOT_POSITIVE
+        units = units_of(side.observations)
+        try:
+            logs = [sum(math.log(one.value / limit) for one in unit) / len(unit) for unit in units]
+            return Contrast(tuple(logs)), ''
+        except ValueError as problem:
+            return None, str(problem)
+
+    def _of_limit(self, side: _Side, contrast: Contrast | None, scale: float | None) -> tuple[Number, Number] | None:
+        """The effect of a bound and its squared error, for pooling."""
+        if contrast is None or scale is None:
+            return None
+        of = [self.scope.ledger.set([one.number.id for one in unit]) for unit in units_of(side.observations)]
+        given: Json = {'of': of, 'limit': self.test['value'] * scale}
+        add = self.scope.ledger.add
+        return (
+            add(contrast.value, '', 'log_of_limit', what='value', **given),
+            add(contrast.error**2, '', 'log_of_limit', what='variance', **given),
+        )
+
+    def _trends(self) -> list[_Judged]:
         along = [(condition, self._along(condition, sized=True)) for condition in self.conditions]
         along = [(condition, sides) for condition, sides in along if len(sides) > 1]
         comparisons = sum(len(sides) for _, sides in along)
         return [self._trend(condition, sides, comparisons) for condition, sides in along]
 
-    def _trend(self, condition: Condition, sides: list[_Side], comparisons: int) -> ClaimPart:
-        samples, factor = self._samples(sides), self.test['factor']
+    def _trend(self, condition: Condition, sides: list[_Side], comparisons: int) -> _Judged:
+        factor, ledger = self.test['factor'], self.scope.ledger
         levels = [size_of(side.levels[factor]) or math.nan for side in sides]
         relation = '<' if self.test['shape'] == 'rises' else '>'
-        task = _Task(condition, (sides[0], sides[-1]), relation)
+        # The effect is the exponent: above 0 where the metric rises.
+        task = _Task(condition, (sides[0], sides[-1]), '>' if relation == '<' else '<')
         label = f'{self.test["shape"]} with {factor} {sides[0].levels[factor]} to {sides[-1].levels[factor]}'
-        values = [sample.values for sample in samples]
+        trend = trend_of(levels, [side.observations for side in sides])
+        if trend.contrast is None:
+            part = self._part(task, UNDECIDED, label, no_estimate('', trend.reason), trend.reason)
+            return _Judged(task, replace(part, measure='exponent'), None, None)
         strict = self.alpha / comparisons
-        try:
-            slope = power_slope(levels, values, 1 - self.alpha)
-            wide, narrow = power_slope(levels, values, 1 - strict), power_slope(levels, values, 1 - 2 * strict)
-        except ValueError as problem:
-            none = no_estimate('', str(problem))
-            part = self._part(task, [samples[0], samples[-1]], UNDECIDED, label)
-            return replace(part, measure='exponent', result=none)
-        margin = max(self.margin, 1e-9)
-        contrary = [
-            f'{sides[at].label} {_CONTRARY[relation]} {sides[at + 1].label}'
-            for at, (x, y) in enumerate(pairwise(values))
-            if _relation(x, y, margin, strict) == _CONTRARY[relation]
-        ]
-        # The change over the whole range that does not matter, as an exponent.
-        flat = math.log1p(margin) / math.log(levels[-1] / levels[0])
-        sign = 1 if relation == '<' else -1
-        note, verdict = '', UNDECIDED
-        if contrary:
-            verdict, note = DISAGREES, f'contrary: {", ".join(contrary)}'
-        elif max(sign * wide.low, sign * wide.high) < 0:
-            verdict, note = DISAGREES, 'the trend is contrary'
-        elif -flat < narrow.low and narrow.high < flat:
-            verdict, note = DISAGREES, f'the change over all levels is within {self.margin:.0%}'
-        elif min(sign * slope.low, sign * slope.high) > 0:
-            verdict = AGREES
-        names = [sample.name for sample in samples]
-        result = self.scope.ledger.estimate(slope, '', 'power_slope', 1 - self.alpha, FEW, groups=names, levels=levels)
-        part = self._part(task, [samples[0], samples[-1]], verdict, label)
-        return replace(part, measure='exponent', result=result, note=note)
+        verdict, note = self._trend_verdict(trend, sides, levels, relation, strict)
+        result = trend.estimate(ledger)
+        part = replace(self._part(task, verdict, label, result, note), measure='exponent')
+        return _Judged(task, part, trend.contrast, trend.numbers(ledger))
 
-    def _ratio_of(self, first: Sample, second: Sample) -> Estimate:
-        x, y = first.values, second.values
-        if not x or not y or sum(y) == 0:
-            return no_estimate('', 'the second mean is zero')
-        interval = Interval(float(np.mean(x)) / float(np.mean(y)), -math.inf, math.inf)
-        if _can_compare(x, y):
-            interval = ratio_of_means(x, y, 1 - self.alpha)
-        names: Json = {'first': first.name, 'second': second.name}
-        return self.scope.ledger.estimate(interval, '', 'ratio_of_means', 1 - self.alpha, FEW, **names)
+    def _trend_verdict(
+        self, trend: Trend, sides: list[_Side], levels: list[float], relation: str, strict: float
+    ) -> tuple[str, str]:
+        contrast = trend.contrast
+        if contrast is None:
+            return UNDECIDED, trend.reason
+        contrary = []
+        for one, two in pairwise(sides):
+            compared = compare(one.observations, two.observations).contrast
+            if compared is not None and _relation(compared, self.margin, strict) == _CONTRARY[relation]:
+                contrary.append(f'{one.label} {_CONTRARY[relation]} {two.label}')
+        if contrary:
+            return DISAGREES, f'contrary: {", ".join(contrary)}'
+        sign = 1 if relation == '<' else -1
+        own, wide = contrast.interval(1 - self.alpha), contrast.interval(1 - strict)
+        narrow = contrast.interval(1 - 2 * strict)
+        # The change over the whole range that does not matter, as an exponent.
+        flat = math.log1p(self.margin) / math.log(levels[-1] / levels[0])
+        if max(sign * wide.low, sign * wide.high) < 0:
+            return DISAGREES, 'the trend is contrary'
+        if -flat < narrow.low and narrow.high < flat:
+            return DISAGREES, f'the change over all levels is within {self.margin:.0%}'
+        return (AGREES, '') if min(sign * own.low, sign * own.high) > 0 else (UNDECIDED, '')
 
     def _published(self, sides: Sequence[_Side]) -> Sentence:
-        rows = [row for row in self.published if row.metric == self.check['metric'] and row.published.id]
+        rows = [row for row in self.published if row.metric == self.metric and row.published.id]
         found = [
             f'{side.label or row.metric} {{{row.published.id}}}'
             for side in sides
@@ -390,28 +486,45 @@ class _Judge:
         return Sentence(', '.join(dict.fromkeys(found)))
 
 
-def _values(side: _Side) -> list[float]:
-    return [one.number.value for one in side.observations if one.number.value is not None]
+def _sign(effect: Contrast | Pooled, alpha: float) -> str:
+    """Whether the effect is shown to be above zero, or below it."""
+    found = effect.interval(1 - alpha)
+    return '>' if found.low > 0 else '<' if found.high < 0 else ''
 
 
-def _can_compare(x: Sequence[float], y: Sequence[float]) -> bool:
-    return min(len(x), len(y)) > 1 and (max(x) > min(x) or max(y) > min(y))
-
-
-def _relation(x: Sequence[float], y: Sequence[float], margin: float, alpha: float) -> str:
-    """What the values show: `>`, `<`, `=` (equivalent), or nothing."""
-    if not _can_compare(x, y):
+def _relation(effect: Contrast | Pooled, margin: float, alpha: float) -> str:
+    """What the effect shows: `>`, `<`, `=` (equivalent), or nothing."""
+    found = decide(effect, margin, alpha)
+    if found is Decision.UNDECIDED:
         return ''
-    found = decide(x, y, margin, alpha)
-    if found.decision == Decision.UNDECIDED:
-        return ''
-    if found.decision == Decision.EQUIVALENT:
+    if found is Decision.EQUIVALENT:
         return '='
-    return '>' if found.difference.value > 0 else '<'
+    return '>' if effect.value > 0 else '<'
 
 
-def _against(estimate: Estimate, limit: float) -> str:
-    low, high = estimate.low.value, estimate.high.value
-    if low is None or high is None:
-        return ''
-    return '>' if low > limit else '<' if high < limit else ''
+def _sentence(verdict: str, parts: Sequence[ClaimPart], pooled: Estimate) -> Sentence:
+    words = {AGREES: 'agrees', DISAGREES: 'disagrees', UNDECIDED: 'is undecided'}
+    counts = {name: sum(part.verdict == name for part in parts) for name in words}
+    if len(parts) > 1 and pooled.value.id is not None:
+        shown = ', '.join(f'{text} in {counts[name]}' for name, text in words.items() if counts[name])
+        measure = parts[0].measure if parts[0].measure != 'mean' else 'ratio to the limit'
+        return Sentence(f'Of {len(parts)} comparisons it {shown}; pooled {measure} {_estimate(pooled)}.')
+    # Without a comparison of that verdict, all together decided.
+    example = next((part for part in parts if part.verdict == verdict), parts[0])
+    text = f'{example.compared}{f" ({example.condition})" if example.condition else ""}: '
+    if example.result.value.id is None:
+        text += f'no result, because {example.result.value.reason}'
+    else:
+        text += f'{example.measure} {_estimate(example.result)}'
+    if example.note:
+        text += f'; {example.note}'
+    if len(parts) == 1:
+        return Sentence(f'{text}.')
+    shown = ', '.join(f'{text_of} in {counts[name]}' for name, text_of in words.items() if counts[name])
+    return Sentence(f'Of {len(parts)} comparisons it {shown}. {text}.')
+
+
+def _estimate(given: Estimate) -> str:
+    value, low, high = given.value, given.low, given.high
+    bounds = f' ({{{low.id}!}} to {{{high.id}!}})' if low.id and high.id else ', without an interval'
+    return f'{{{value.id}}}{bounds}'

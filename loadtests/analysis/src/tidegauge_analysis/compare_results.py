@@ -4,6 +4,7 @@ States whether they are comparable and what differs, and decides for each group 
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,11 +13,11 @@ from pathlib import Path
 from tidegauge_analysis.archive import read_archive
 from tidegauge_analysis.comparable import differences_of
 from tidegauge_analysis.document import Analysis, Family, Group, write_json
-from tidegauge_analysis.effects import ratio_of_means
+from tidegauge_analysis.contrasts import FEWEST_UNITS
 from tidegauge_analysis.numbers import ratio_in_words
 from tidegauge_analysis.problems import reported
 from tidegauge_analysis.report import analyse
-from tidegauge_analysis.verdict import decide
+from tidegauge_analysis.units import judge_unpaired
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class GroupChange:
     unit: str
     group: str
     n: tuple[int, int]
-    """Of A and of B."""
+    """Deployments of A and of B."""
     means: tuple[float | None, float | None]
     ratio: float | None
     """B over A."""
@@ -36,7 +37,6 @@ class GroupChange:
     high: float | None
     verdict: str
     """`different`, `equivalent`, `undecided` or `none`."""
-    further_runs: int | None
     reason: str | None
     """Why there is no verdict."""
 
@@ -88,26 +88,39 @@ def _by_name(document: Analysis) -> dict[tuple[str, str], tuple[Family, Group]]:
 
 
 def _change(family: Family, one: Group, two: Group, alpha: float, margin: float) -> GroupChange:
-    x, y = ([each.value.value for each in group.values if each.value.value is not None] for group in (one, two))
-    ratio = low = high = further = reason = None
+    """Deployments are the observations: those of A and those of B were not made in turns."""
+    x, y = _by_deployment(one), _by_deployment(two)
+    ratio = low = high = reason = None
     verdict = 'none'
+    if min(len(x), len(y)) < FEWEST_UNITS:
+        reason = f'each needs {FEWEST_UNITS} deployments, which show how much deployments differ'
     try:
-        decision = decide(y, x, margin, alpha)
-        interval = ratio_of_means(y, x, 1 - alpha)
+        wide, verdict = judge_unpaired(y, x, margin, alpha)
     except ValueError as error:
-        reason = str(error).replace('group first', 'B').replace('group second', 'A')
+        reason = str(error)
     else:
-        verdict, further = str(decision.decision), decision.further_runs
-        ratio, low, high = interval.value, _finite(interval.low), _finite(interval.high)
+        ratio, low, high = wide.value, _finite(wide.low), _finite(wide.high)
+        if verdict == 'none' and reason is None:
+            reason = 'the observations do not vary'
     means = one.mean.value.value, two.mean.value.value
-    sizes = len(x), len(y)
     return GroupChange(
-        family.title, family.metric, family.unit, one.label, sizes, means, ratio, low, high, verdict, further, reason
+        family.title, family.metric, family.unit, one.label, (len(x), len(y)), means, ratio, low, high, verdict, reason
     )
 
 
+def _by_deployment(group: Group) -> list[float]:
+    """The geometric mean of each block of a group, or the values where one is not positive."""
+    blocks: dict[int, list[float]] = {}
+    for each in group.values:
+        if each.value.value is not None:
+            blocks.setdefault(each.block, []).append(each.value.value)
+    return [
+        math.exp(sum(map(math.log, values)) / len(values)) if min(values) > 0 else 0.0 for values in blocks.values()
+    ]
+
+
 def _finite(value: float) -> float | None:
-    return value if abs(value) != float('inf') else None
+    return value if math.isfinite(value) else None
 
 
 def to_text(found: ResultsComparison) -> str:
@@ -136,14 +149,10 @@ def to_text(found: ResultsComparison) -> str:
 
 def _line(group: GroupChange) -> str:
     means = ' and '.join('none' if mean is None else f'{mean:.5g}' for mean in group.means)
-    start = f'{group.group}: A and B have {means} (n = {group.n[0]} and {group.n[1]})'
-    if group.ratio is None:
-        return f'{start}; no verdict, because {group.reason}'
-    text = f'{start}; {ratio_in_words(group.ratio, group.low, group.high)}: {group.verdict}'
-    if group.verdict == 'undecided':
-        more = 'no practical number of' if group.further_runs is None else f'about {group.further_runs}'
-        text += f'; {more} further runs of each would decide'
-    return text
+    start = f'{group.group}: A and B have {means} ({group.n[0]} and {group.n[1]} deployments)'
+    if group.ratio is not None:
+        start += f'; {ratio_in_words(group.ratio, group.low, group.high)}'
+    return f'{start}; no verdict, because {group.reason}' if group.verdict == 'none' else f'{start}: {group.verdict}'
 
 
 @reported

@@ -9,17 +9,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tidegauge_analysis.effects import ratio_of_means
+from tidegauge_analysis.contrasts import FEWEST_UNITS
 from tidegauge_analysis.numbers import ratio_in_words
 from tidegauge_analysis.present import Json
 from tidegauge_analysis.problems import InputError, reported, why_unreadable
 from tidegauge_analysis.repeat import leaves, unit_of
-from tidegauge_analysis.verdict import decide
+from tidegauge_analysis.units import judge_unpaired
 
 MARGIN = 0.05
 """A difference of 5 % does not matter, as in the shipped experiments."""
 
-FEWEST = 2
+ALPHA = 0.05
+
 _THE_WORK = ('parts', 'api')
 _SURROUNDINGS = ('version', 'commit', 'modified', 'store', 'machine', 'seed')
 _FIGURES = ('throughput', 'mean', 'p50', 'p95', 'p99')
@@ -54,8 +55,8 @@ def compare_runs(first: Sequence[Json], second: Sequence[Json]) -> list[str]:
     if list(_differences(one, two, _THE_WORK)):
         lines.append('They do different work, so the ratios say nothing about the versions:')
     lines += [f'  {text}' for text in _differences(one, two, (*_THE_WORK, *_SURROUNDINGS))]
-    if min(len(first), len(second)) < FEWEST:
-        lines.append('One run has no interval, and another run differs from it: repeat both with --repeat 5.')
+    if min(len(first), len(second)) < FEWEST_UNITS:
+        lines.append(f'Fewer than {FEWEST_UNITS} runs have no interval: repeat both with --repeat 5.')
     figures = [[dict(leaves(run['summary'])) for run in runs] for runs in (first, second)]
     for path in figures[0][0]:
         if not _is_main(path) or not all(path in each for runs in figures for each in runs):
@@ -90,16 +91,13 @@ def _line(path: str, one: list[float], two: list[float]) -> str:
     means = [sum(values) / len(values) for values in (one, two)]
     unit = unit_of(path)
     start = f'{path}: {means[0]:.5g} and {means[1]:.5g}{unit and " "}{unit}'
-    if means[0] == 0:
-        return f'{start}; no ratio, because A has 0'
-    times = f'{start}; B is {means[1] / means[0]:.3f} times A'
-    if min(len(one), len(two)) < FEWEST:
-        return times
     try:
-        ratio, verdict = ratio_of_means(two, one), decide(two, one, MARGIN)
+        wide, verdict = judge_unpaired(two, one, MARGIN, ALPHA)
     except ValueError as error:
-        return f'{times}; no interval: {str(error).partition(",")[0]}'
-    return f'{start}; {ratio_in_words(ratio.value, ratio.low, ratio.high)}: {verdict.decision}'
+        return f'{start}; no ratio, because {error}'
+    if verdict == 'none':
+        return f'{start}; B is {wide.value:.3f} times A'
+    return f'{start}; {ratio_in_words(wide.value, wide.low, wide.high)}: {verdict}'
 
 
 @reported

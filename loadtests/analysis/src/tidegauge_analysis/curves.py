@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tidegauge_analysis.archive import Run
 from tidegauge_analysis.cells import by_levels, label_of, varying
 from tidegauge_analysis.document import Curve, CurvePoint, Estimate, Sentence
-from tidegauge_analysis.families import Scope
+from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.metrics import Metric
 from tidegauge_analysis.numbers import anchor, missing
 from tidegauge_analysis.summaries import sample_of

@@ -133,10 +133,9 @@ class RunCounts:
 
 @dataclass(frozen=True)
 class RunValue:
-    """The value of one run, or of a block of runs, in a group."""
+    """The value of one run in a group."""
 
     run: str
-    """Of a block of runs: the first run."""
     deployment: str
     block: int
     trial: int
@@ -150,111 +149,42 @@ class Group:
     label: str
     factors: Combination
     n: int
+    """Runs."""
+    deployments: int
     values: list[RunValue]
     mean: Estimate
+    """Geometric; its interval is over deployments from three on, else over runs."""
     median: Estimate
     sd: Number
     minimum: Number
     maximum: Number
     lower_quartile: Number
     upper_quartile: Number
-    lag_one: Number
-    effective_size: Number
     letters: str | None
     """Best group: a. None where there are no letters; see `letters_note` of the family."""
 
 
 @dataclass(frozen=True)
-class Assumptions:
-    """What the choice of the test rests on."""
-
-    shapiro_p: Number
-    brown_forsythe_p: Number
-    tie_correction: Number
-    skewness: Number
-
-
-@dataclass(frozen=True)
-class FamilyTest:
-    """The test of all groups of a family."""
-
-    method: str
-    reason: str
-    """Why this method, as in a sentence. Has placeholders as `Sentence`."""
-    statistic_name: str
-    """`F` or `H`."""
-    statistic: Number
-    df_between: Number
-    df_within: Number
-    """No value for ranks."""
-    p: Number
-    p_holm: Number
-    """Adjusted for all families with the same `per` combination: one per metric."""
-    omega_squared: Estimate
-    checks: Assumptions
-
-
-@dataclass(frozen=True)
 class Pair:
-    """Two groups of a family: the first minus the second."""
+    """Two groups of a family: the first over the second."""
 
     first: str
     second: str
-    difference: Estimate
-    """Welch's interval: that on which the verdict rests."""
-    simultaneous: Estimate
-    """Interval of Tukey-Kramer or Games-Howell, for the whole family; no value for ranks."""
-    p: Number
-    """Adjusted for the pairs of the family."""
-    ratio: Estimate
-    """Of the means, with Fieller's interval."""
-    effect: Number
-    """Hedges' g."""
-    verdict: str
-    """`different`, `equivalent`, `undecided`, or `none` where there are too few runs."""
-    margin: Number
-    """Absolute margin of equivalence."""
-    further_runs: Number
-    """Further runs of each group that would decide; no value once decided."""
-    minimum_detectable: Number
-    """Smallest difference that these runs would find with 80 % power."""
-    sentence: Sentence
-
-
-@dataclass(frozen=True)
-class StratumRow:
-    """A row of an analysis of variance with two errors."""
-
-    term: str
-    stratum: str
-    """`between deployments` or `within deployments`."""
-    df: Number
-    sum_of_squares: Number
-    mean_square: Number
-    f: Number
-    p: Number
-
-
-@dataclass(frozen=True)
-class DeploymentGroup:
-    """A group of a family, with each deployment as one observation."""
-
-    label: str
     n: int
-    mean: Estimate
-    values: list[Number]
-
-
-@dataclass(frozen=True)
-class OverDeployments:
-    """The family once more, with deployments as the observations: hard factors against the error between them."""
-
-    reason: str | None
-    """Why there is no analysis of variance, such as a single deployment."""
-    rows: list[StratumRow]
-    groups: list[DeploymentGroup]
+    """Units that both have."""
+    unit: str
+    """`deployment`, or `trial` where there are fewer than three deployments and the runs took turns."""
+    in_turns: bool
+    """Whether the runs took turns within their deployment, or followed each other in random order."""
+    ratio: Estimate
+    """Of the geometric means."""
+    p: Number
+    """Adjusted by Holm for the pairs of the family."""
+    verdict: str
+    """`different`, `equivalent`, `undecided`, or `none` where the pair cannot be compared."""
+    further: Number
+    """Further units that would decide; no value once decided."""
     sentence: Sentence
-    """Compares the result with that over the trials of one load."""
 
 
 @dataclass(frozen=True)
@@ -268,17 +198,11 @@ class Family:
     unit: str
     higher_is_better: bool
     per: Combination
-    observation: str
-    """`run`, or `mean of 3 consecutive runs` where runs depend on their neighbours."""
     groups: list[Group]
     """In the order of the levels in the experiment file."""
-    test: FamilyTest | None
-    no_test: str | None
-    """Why there is no test."""
     pairs: list[Pair]
     letters_note: str
     """The convention, or why there are no letters. For printing under each figure."""
-    over_deployments: OverDeployments
     notes: list[str]
     part: str | None = None
     """Part of the study; None in a study without parts."""
@@ -300,18 +224,17 @@ class DriverDifference:
     second: str
     """`raw`, or `app` against k6."""
     n: int
-    """Pairs."""
+    """Units: deployments, or trials where there are fewer than three deployments."""
+    kind: str
+    """What a unit is: `deployment` or `trial`."""
     first_mean: Estimate
     second_mean: Estimate
     difference: Estimate
-    """Mean of the paired differences, with Student's interval."""
+    """Mean over the units. Of medians, where operations took turns one by one: of the medians of their differences."""
     ratio: Estimate
-    """Geometric mean of the paired ratios, with its interval."""
+    """Of the geometric means."""
     p: Number
-    over_deployments: Estimate
-    """Mean difference with each deployment as one observation; no value with a single deployment."""
-    pairs: list[Number]
-    """The difference of each pair, in order of trials."""
+    """Of the ratio."""
     sentence: Sentence
 
 
@@ -550,8 +473,6 @@ class SensitivityGroup:
     n_all: int
     mean_valid: Estimate
     mean_all: Estimate
-    letters_valid: str | None
-    letters_all: str | None
 
 
 @dataclass(frozen=True)
@@ -615,7 +536,7 @@ class Slowdown:
     mean: Estimate
     second_mean: Estimate
     ratio: Estimate
-    """Mean time here, in percent of the mean time there, with Fieller's interval."""
+    """Mean time here, in percent of the mean time there, with Welch's interval of the logarithms."""
 
 
 @dataclass(frozen=True)
@@ -662,7 +583,8 @@ class ClaimPart:
     result: Estimate
     published: Sentence
     """Published numbers of both sides; empty: there are none."""
-    further_runs: Number
+    further: Number
+    """Further units that would decide."""
     note: str
 
 
@@ -680,8 +602,12 @@ class ClaimResult:
     """Why it was not run, or what was not compared."""
     because: str | None
     """The known reason for another result."""
-    further_runs: Number
-    """Of each group, that would decide an undecided claim."""
+    further: Number
+    """Further deployments, or trials, that would decide an undecided claim."""
+    pooled: Estimate
+    """Over all comparisons, whose true values differ at random; no value where there is one, or none can be pooled."""
+    heterogeneity: Number
+    """Standard deviation of the logarithms of the true values between conditions."""
     sentence: Sentence
     """The result in numbers."""
     shown: str

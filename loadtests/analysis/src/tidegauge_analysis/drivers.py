@@ -1,165 +1,130 @@
-"""Runs of the same trial with different drivers, in pairs: what the application adds, and what the method adds."""
+"""Runs of the same trial with different drivers: what the application adds, and what the method adds."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from tidegauge_analysis.archive import Run, analysed
 from tidegauge_analysis.cells import by_levels, label_of, varying
+from tidegauge_analysis.contrasts import FEWEST_UNITS
 from tidegauge_analysis.document import Combination, DriverDifference, Estimate, Number, Sentence
-from tidegauge_analysis.effects import Interval, mean, paired_difference
-from tidegauge_analysis.families import Scope
+from tidegauge_analysis.effects import Interval, mean
 from tidegauge_analysis.metrics import Metric
-from tidegauge_analysis.numbers import anchor, interval_in_words, missing, no_estimate
-from tidegauge_analysis.summaries import Sample, sample_of
+from tidegauge_analysis.numbers import anchor, interval_in_words, missing
+from tidegauge_analysis.scope import Scope
+from tidegauge_analysis.units import Comparison, Observation, compare, mean_of, with_priors
 
 APPLICATION = (('app', 'raw'), ('k6', 'raw'), ('k6', 'app'))
 """What the application adds."""
 
-METHODS = (('raw-connect', 'raw'), ('app-connect', 'app'), ('published', 'raw'), ('published', 'raw-connect'))
-"""What a connection for each operation adds, and the rest of the method of a published study."""
+METHODS = (
+    ('raw-again', 'raw'),
+    ('raw-connect', 'raw'), ('app-connect', 'app'), ('published', 'raw'), ('published', 'raw-connect'),
+)  # fmt: skip
+"""What taking turns adds, what a connection for each operation adds, and the rest of the method of a published study."""
 
 
 @dataclass(frozen=True)
-class _Pairs:
-    runs: list[tuple[Run, Run]]
-    first: Sample
-    second: Sample
+class _Cell:
+    """Observations with the same levels of all factors but the driver."""
+
+    factors: Combination
+    first: list[Observation]
+    second: list[Observation]
 
 
 def driver_differences(scope: Scope, metrics: Sequence[Metric]) -> list[DriverDifference]:
-    """Compare the drivers of each combination of the other factors."""
+    """Compare the drivers of each combination of the other factors, in the order of the combinations."""
     levels = {name: of for name, of in varying(scope.archive.study).items() if name != 'driver'}
-    found: list[DriverDifference] = []
-    for cell in by_levels(analysed(scope.archive.runs), list(levels), levels):
-        factors = {name: cell[0].factors[name] for name in levels if name in cell[0].factors}
-        for first, second in (*APPLICATION, *METHODS):
-            together = _pairs_of(cell, first, second)
-            found.extend(
-                _difference(scope, metric, factors, (first, second), together)
-                for metric in metrics
-                if _is_measured(scope, metric, together)
-            )
-    return found
+    cells = by_levels(analysed(scope.archive.runs), list(levels), levels)
+    found: list[tuple[int, DriverDifference]] = []
+    for drivers in (*APPLICATION, *METHODS):
+        for metric in metrics:
+            there = [(place, _cell(scope, metric, cell, list(levels), drivers)) for place, cell in enumerate(cells)]
+            there = [(place, cell) for place, cell in there if cell.first and cell.second]
+            compared = with_priors(scope.ledger, [compare(cell.first, cell.second) for _, cell in there])
+            found += [
+                (place, _difference(scope, metric, drivers, cell, one))
+                for (place, cell), one in zip(there, compared, strict=True)
+            ]
+    return [row for _, row in sorted(found, key=lambda pair: pair[0])]
 
 
-def _is_measured(scope: Scope, metric: Metric, together: Sequence[tuple[Run, Run]]) -> bool:
-    """Whether any run has the metric: a workload does not have all operations."""
-    return any(scope.measured.value(run, metric.name).value is not None for pair in together for run in pair)
-
-
-def _pairs_of(runs: Sequence[Run], first: str, second: str) -> list[tuple[Run, Run]]:
-    by_trial = {(run.series, run.trial, run.driver): run for run in runs}
-    found = []
-    for (series, trial, driver), run in by_trial.items():
-        other = by_trial.get((series, trial, second))
-        if driver == first and other is not None:
-            found.append((run, other))
-    return sorted(found, key=lambda pair: (int(pair[0].document['block']), pair[0].series, pair[0].trial))
+def _cell(scope: Scope, metric: Metric, runs: Sequence[Run], names: Sequence[str], drivers: tuple[str, str]) -> _Cell:
+    factors = {name: runs[0].factors[name] for name in names if name in runs[0].factors}
+    first, second = (
+        scope.observations([run for run in runs if run.driver == driver], metric.name) for driver in drivers
+    )
+    return _Cell(factors, first, second)
 
 
 def _difference(
-    scope: Scope, metric: Metric, factors: Combination, drivers: tuple[str, str], together: list[tuple[Run, Run]]
+    scope: Scope, metric: Metric, drivers: tuple[str, str], cell: _Cell, one: Comparison
 ) -> DriverDifference:
-    ledger, confidence = scope.ledger, 0.95
-    numbers = [
-        (scope.measured.value(one, metric.name), scope.measured.value(two, metric.name)) for one, two in together
-    ]
-    kept = [
-        (runs, pair)
-        for runs, pair in zip(together, numbers, strict=True)
-        if pair[0].value is not None and pair[1].value is not None
-    ]
-    pairs = _Pairs(
-        [runs for runs, _ in kept],
-        sample_of([pair[0] for _, pair in kept], metric.unit, ledger),
-        sample_of([pair[1] for _, pair in kept], metric.unit, ledger),
-    )
-    differences = [
-        ledger.add(one.value - two.value, metric.unit, 'difference', first=one.id, second=two.id)
-        for one, two in zip(pairs.first.numbers, pairs.second.numbers, strict=True)
-        if one.value is not None and two.value is not None
-    ]
-    sample = sample_of(differences, metric.unit, ledger)
-    label = label_of(factors, factors) or 'all runs'
-    difference = _mean_difference(pairs, sample, metric, numbers)
+    ledger = scope.ledger
+    label = label_of(cell.factors, cell.factors) or 'all runs'
+    p = missing('', one.reason)
+    if one.contrast is not None:
+        p = ledger.add(one.contrast.p, '', 'ratio_p', **one.inputs(ledger))
     found = DriverDifference(
         id=anchor('driver', metric.name.replace('.', ' '), label, *drivers),
         metric=metric.name,
         unit=metric.unit,
         higher_is_better=metric.higher_is_better,
         label=label,
-        factors=factors,
+        factors=cell.factors,
         first=drivers[0],
         second=drivers[1],
-        n=len(kept),
-        first_mean=pairs.first.mean(),
-        second_mean=pairs.second.mean(),
-        difference=difference,
-        ratio=_ratio(pairs, scope, confidence),
-        p=_p(sample),
-        over_deployments=_over_deployments(pairs, sample),
-        pairs=differences,
+        n=len(one.first),
+        kind=one.kind,
+        first_mean=mean_of(cell.first, metric.unit, ledger),
+        second_mean=mean_of(cell.second, metric.unit, ledger),
+        difference=_of_operations(scope, metric, one) or one.difference(metric.unit, ledger),
+        ratio=one.ratio(ledger),
+        p=p,
         sentence=Sentence(''),
     )
-    return DriverDifference(**{**found.__dict__, 'sentence': _sentence(found)})
+    return replace(found, sentence=_sentence(found))
 
 
-def _mean_difference(
-    pairs: _Pairs, sample: Sample, metric: Metric, numbers: Sequence[tuple[Number, Number]]
-) -> Estimate:
-    if not sample.numbers:
-        reasons = [number.reason for pair in numbers for number in pair if number.reason]
-        return no_estimate(metric.unit, reasons[0] if reasons else 'there are no pairs of runs')
-    if len(sample.numbers) > 1:
-        # The same as `sample.mean`, from the observations: it checks that they belong together.
-        paired_difference(pairs.first.values, pairs.second.values)
-    return sample.mean()
+def _of_operations(scope: Scope, metric: Metric, one: Comparison) -> Estimate | None:
+    """The median of the differences of operations that took turns one by one; None for other metrics and plans."""
+    is_median = metric.statistic in {'median', 'p50'}
+    if not is_median or not one.in_turns or scope.archive.study['repeat'].get('pairing') != 'operation':
+        return None
+    units = [
+        [_paired_median(scope, metric, x, y) for x, y in zip(first, second, strict=True)]
+        for first, second in zip(one.first, one.second, strict=True)
+        if len(first) == len(second)
+    ]
+    values = [[number.value for number in unit if number.value is not None] for unit in units]
+    if not values or any(len(inside) < len(unit) for inside, unit in zip(values, units, strict=True)):
+        return None
+    means = [float(np.mean(inside)) for inside in values]
+    found = Interval(float(np.mean(means)), -math.inf, math.inf)
+    if len(means) >= FEWEST_UNITS:
+        found = mean(means)
+    of = [scope.ledger.set([number.id for number in unit]) for unit in units]
+    return scope.ledger.estimate(found, metric.unit, 'mean_of_units', 0.95, one.reason, of=of)
 
 
-def _ratio(pairs: _Pairs, scope: Scope, confidence: float) -> Estimate:
-    """Geometric mean of the paired ratios: the exponential of the mean of logarithms, with Student's interval."""
-    x, y = pairs.first.values, pairs.second.values
-    if not x or min(x) <= 0 or min(y) <= 0:
-        return no_estimate('', 'there is no pair of positive values')
-    logs = np.log(np.array(x) / np.array(y))
-    found = mean(logs, confidence) if len(x) > 1 else Interval(float(logs[0]), -math.inf, math.inf)
-    interval = Interval(
-        math.exp(found.value),
-        math.exp(found.low) if math.isfinite(found.low) else -math.inf,
-        math.exp(found.high) if math.isfinite(found.high) else math.inf,
-    )
-    return scope.ledger.estimate(
-        interval,
-        '',
-        'geometric_ratio',
-        confidence,
-        'a single pair has no interval',
-        first=pairs.first.name,
-        second=pairs.second.name,
-    )
-
-
-def _p(sample: Sample) -> Number:
-    values = np.array(sample.values)
-    if len(values) < 2:
-        return missing('', 'fewer than two pairs')
-    if np.ptp(values) == 0:
-        return missing('', 'the differences do not vary')
-    return sample.ledger.add(float(stats.ttest_1samp(values, 0).pvalue), '', 'mean_p', of=sample.name)
-
-
-def _over_deployments(pairs: _Pairs, sample: Sample) -> Estimate:
-    deployments: dict[str, list[Number]] = {}
-    for (run, _), number in zip(pairs.runs, sample.numbers, strict=True):
-        deployments.setdefault(str(run.document['deployment']), []).append(number)
-    if len(deployments) < 2:
-        return no_estimate(sample.unit, 'there is a single deployment of this combination')
-    means = [sample_of(of, sample.unit, sample.ledger).mean().value for of in deployments.values()]
-    return sample_of(means, sample.unit, sample.ledger).mean()
+def _paired_median(scope: Scope, metric: Metric, first: Observation, second: Observation) -> Number:
+    """The median difference of two operations of the same turn, in ms."""
+    by_turn = []
+    for one in (first, second):
+        if one.run is None:
+            return missing(metric.unit, 'it is no run')
+        operations = scope.archive.operations(one.run)
+        rows = operations.rows(metric.operation, parts=False)
+        by_turn.append(dict(zip(operations.turn[rows].tolist(), operations.latency[rows].tolist(), strict=True)))
+    differences = [(latency - by_turn[1][turn]) / 1000 for turn, latency in by_turn[0].items() if turn in by_turn[1]]
+    names = [one.run.name for one in (first, second) if one.run is not None]
+    return scope.ledger.add(
+        float(np.median(differences)) if differences else None, metric.unit, 'paired_median',
+        'no two operations of a turn succeeded', first=names[0], second=names[1], operation=metric.operation,
+    )  # fmt: skip
 
 
 def _sentence(found: DriverDifference) -> Sentence:
@@ -171,9 +136,8 @@ def _sentence(found: DriverDifference) -> Sentence:
     if low.id is None:
         return Sentence(f'{start}: a difference of {{{value.id}}}{ratio}, without an interval, because {low.reason}.')
     shown = 'not shown to differ from zero' if _includes_zero(low, high) else 'shown to differ from zero'
-    return Sentence(
-        f'{start}: a difference of {interval_in_words(value, low, high)}{ratio}, {shown} by {found.n} pairs of runs.'
-    )
+    units = f'{found.n} {found.kind}s'
+    return Sentence(f'{start}: a difference of {interval_in_words(value, low, high)}{ratio}, {shown} by {units}.')
 
 
 def _includes_zero(low: Number, high: Number) -> bool:

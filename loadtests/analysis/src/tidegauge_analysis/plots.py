@@ -4,6 +4,7 @@ import json
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -261,28 +262,47 @@ def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | Non
         return finish(figure, name, title, f'Means with 95 % intervals. {description}.', stamp)
 
 
-def slowdowns(given: Sequence[Json], name: str, stamp: str) -> Drawing | None:
-    """The slowdown of each group for one metric, on a logarithmic axis. None: nothing to draw."""
+@dataclass(frozen=True)
+class Forest:
+    """The words of a forest plot."""
+
+    title: str
+    axis: str
+    reference: float = 1.0
+    """No difference."""
+
+
+def forest(given: Sequence[Json], name: str, stamp: str, of: Forest) -> Drawing | None:
+    """Ratios with their intervals, on a logarithmic axis. None: nothing to draw.
+
+    :param given: rows with `label`, `ratio` and, where a verdict is shown, `verdict`
+    """
     rows = [row for row in given if _value(row['ratio']['value']) is not None]
     if not rows:
         return None
     with style():
-        figure, ((axis,),) = canvas(0.8 + len(rows) * ROW)
+        labels = [wrap(row['label'], 44) for row in rows]
+        lines = sum(label.count('\n') + 1 for label in labels)
+        figure, ((axis,),) = canvas(0.8 + max(len(rows) * ROW, lines * 0.15))
         for at, row in enumerate(rows):
+            colour = MUTED if row.get('verdict') in {'undecided', 'none'} else SERIES[0]
             value, low, high = (_value(row['ratio'][part]) for part in ('value', 'low', 'high'))
             if value is not None:
-                axis.plot(value, at, 'D', color=SERIES[0], zorder=3, markersize=5)
+                axis.plot(value, at, 'D', color=colour, zorder=3, markersize=5)
             if low is not None and high is not None and low > 0:
-                axis.plot([low, high], [at, at], '|-', color=SERIES[0], linewidth=1.2, markersize=5)
-        axis.axvline(100, color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
-        axis.set_yticks(range(len(rows)), [wrap(row['label'], 40) for row in rows])
+                axis.plot([low, high], [at, at], '|-', color=colour, linewidth=1.2, markersize=5)
+        axis.axvline(of.reference, color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
+        axis.set_yticks(range(len(rows)), labels)
         axis.set_ylim(len(rows) - 0.45, -0.55)
         logarithmic(axis)
         axis.tick_params(axis='y', length=0)
-        axis.set_xlabel('time here (% of that there, logarithmic)')
-        description = '; '.join(f'{row["label"]}: {show_estimate(row["ratio"])}' for row in rows)
-        title = f'{capital(in_words(rows[0]["metric"]))}: slowdown against a second machine'
-        return finish(figure, name, title, f'{description}.', stamp)
+        axis.set_xlabel(of.axis)
+        verdicts = (f', {row["verdict"]}' if row.get('verdict') else '' for row in rows)
+        description = '; '.join(
+            f'{row["label"]}: {show_estimate(row["ratio"])}{verdict}'
+            for row, verdict in zip(rows, verdicts, strict=True)
+        )
+        return finish(figure, name, of.title, f'{description}.', stamp)
 
 
 MINUS_SIGN = '\N{MINUS SIGN}'

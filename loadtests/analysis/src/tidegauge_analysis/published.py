@@ -7,15 +7,15 @@ from pathlib import Path
 
 from tidegauge_analysis.archive import Archive, ArchiveError, Json
 from tidegauge_analysis.cells import label_of
-from tidegauge_analysis.claim_runs import Observation, all_observations, conditions, matches, unit_of
+from tidegauge_analysis.claim_runs import all_observations, conditions, matches, unit_of
 from tidegauge_analysis.document import Combination, Estimate, ExtremeRow, PublishedRow
-from tidegauge_analysis.effects import difference_of_means, ratio_of_means
-from tidegauge_analysis.families import Scope
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import missing, no_estimate
 from tidegauge_analysis.parts import parts_of
+from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.second_machine import NO_SECOND, SLOWDOWNS, SPEEDUP, slowdowns_of
-from tidegauge_analysis.summaries import Sample, sample_of
+from tidegauge_analysis.summaries import sample_of
+from tidegauge_analysis.units import Observation, compare, mean_of
 
 UNITS = (
     {'h': 3_600_000.0, 'min': 60_000.0, 's': 1000.0, 'ms': 1.0, 'us': 0.001, 'µs': 0.001},
@@ -27,10 +27,6 @@ UNITS = (
 RATIO, DIFFERENCE = ' / ', ' - '
 """Between two levels of a factor in a published number."""
 
-RATIO_OR_DIFFERENCE = {
-    RATIO: (ratio_of_means, 'ratio_of_means'),
-    DIFFERENCE: (difference_of_means, 'mean_difference'),
-}
 OWN_COLUMNS = ('metric', 'statistic', 'value', 'unit', 'flag', 'note')
 SHOWN = ('ok', 'derived')
 """Flags of numbers that are in the report. Others stay in the file."""
@@ -187,7 +183,7 @@ def _ours(scope: Scope, factors: Combination, metric: str, statistic: str) -> tu
     if pair is None:
         workload = {name: level for name, level in factors.items() if name == 'workload'}
         note = _extreme(factors, _in_first_part(scope, metric, factors, workload), statistic)
-        return _sample(scope, there, unit).mean(), note
+        return mean_of(there, unit, scope.ledger), note
     return _of_two_levels(scope, _between(scope, there, pair, str(factors[pair]), unit), unit, statistic)
 
 
@@ -216,7 +212,7 @@ def _extreme_row(scope: Scope, row: PublishedRow) -> ExtremeRow:
         names = [name for name in part.study['analyse']['groups'] if name in one.factors]
         groups.setdefault(label_of(one.factors, names), []).append(one)
     choose = min if row.statistic == 'lowest' else max
-    means = {label: _sample(scope, members, row.ours.value.unit).mean() for label, members in groups.items()}
+    means = {label: mean_of(members, row.ours.value.unit, scope.ledger) for label, members in groups.items()}
     chosen = choose(means, key=lambda label: means[label].value.value or 0.0) if means else ''
     return ExtremeRow(
         source=row.source,
@@ -268,21 +264,18 @@ def _between(scope: Scope, there: Sequence[Observation], factor: str, named: str
     levels = [part.strip() for part in named.split(sign)]
     found = []
     for condition in conditions(scope, there, [factor]):
-        first, second = samples = [
-            _sample(scope, [one for one in condition.observations if matches(one.factors, {factor: level})], unit)
-            for level in levels
-        ]
-        if min(len(sample.values) for sample in samples) < 2:
+        first, second = (
+            [one for one in condition.observations if matches(one.factors, {factor: level})] for level in levels
+        )
+        both = compare(first, second)
+        if not both.first:
             continue
-        if sign == DIFFERENCE and sum(first.values) / len(first.values) < sum(second.values) / len(second.values):
-            first, second = second, first
-        names: Json = {'first': first.name, 'second': second.name}
-        make, formula = RATIO_OR_DIFFERENCE[sign]
-        try:
-            interval = make(first.values, second.values, 0.95)
-        except ValueError:
+        if sign == RATIO:
+            found.append(both.ratio(scope.ledger))
             continue
-        found.append(scope.ledger.estimate(interval, '' if sign == RATIO else unit, formula, 0.95, **names))
+        difference = both.difference(unit, scope.ledger)
+        is_negative = (difference.value.value or 0.0) < 0
+        found.append(compare(second, first).difference(unit, scope.ledger) if is_negative else difference)
     return found
 
 
@@ -298,10 +291,6 @@ def _extreme(factors: Combination, every: Sequence[Observation], statistic: str)
             means.setdefault(label, []).append(one.number.value or 0.0)
     choose = min if statistic == 'lowest' else max
     return f'the {statistic} here is {choose(means, key=lambda label: sum(means[label]) / len(means[label]))}'
-
-
-def _sample(scope: Scope, observations: Sequence[Observation], unit: str) -> Sample:
-    return sample_of([one.number for one in observations], unit, scope.ledger)
 
 
 def _position(value: float, ours: Estimate) -> str:

@@ -4,7 +4,7 @@ Usage: python3 recompute.py RESULTS      RESULTS is the directory that has runs/
 
 report/numbers.json has a formula and inputs for each number: rows of runs/*.csv.gz, fields of JSON files, or other
 numbers. This program evaluates them in order with the table FORMULAS at its end. From the recomputed numbers it also
-derives what report/analysis.json concludes: methods, letters and verdicts. Latencies are in ms.
+derives what report/analysis.json concludes: verdicts and letters. Latencies are in ms.
 Exit codes: 0 all agree; 1 a number, a conclusion or a file differs; 2 bad usage.
 """
 # A sheet of formulas: as short as in a textbook.
@@ -19,17 +19,13 @@ import sys
 from array import array
 from bisect import bisect_right
 from functools import lru_cache
-from itertools import chain, combinations, pairwise
+from itertools import chain, pairwise
 from math import fsum, sqrt
 from pathlib import Path
-from statistics import NormalDist, fmean, median
+from statistics import fmean, median
 from string import ascii_letters
 
-NORMAL = NormalDist()
 DISTANCES = ('difference', 'scaled_distance')
-INTEGRALS = ('tukey', 'games_howell', 'omega_squared', 'minimum_detectable', 'shapiro_p')  # 6 digits agree, else 9
-ANOVA, WELCH = 'ANOVA with Tukey-Kramer', "Welch's ANOVA with Games-Howell"
-RANKS = 'Kruskal-Wallis with Dunn, adjusted by Holm'
 
 # --- distributions ---------------------------------------------------------------------------------------------------
 
@@ -66,8 +62,6 @@ def root(f):  # where a rising f with f(0) < 0 is zero: by regula falsi (Illinoi
             break
     return high
 
-def f_sf(f, a, b): return beta(b / 2, a / 2, b / (b + a * f))
-
 def t_sf(t, df):
     tail = beta(df / 2, 0.5, df / (df + t * t)) / 2
     return tail if t >= 0 else 1 - tail
@@ -76,12 +70,6 @@ def t_sf(t, df):
 def t_quantile(p, df):
     return root(lambda t: (1 - p) - t_sf(t, df)) if p > 0.5 else -t_quantile(1 - p, df) if p < 0.5 else 0.0
 
-def chi2_sf(x, df):  # for whole df: from that of 1 or 2 degrees, two degrees at a time
-    tail, a, x = (math.erfc(sqrt(x / 2)), 0.5, x / 2) if df % 2 else (math.exp(-x / 2), 1.0, x / 2)
-    while x > 0 and a < df / 2:
-        tail, a = tail + math.exp(a * math.log(x) - x - math.lgamma(a + 1)), a + 1
-    return tail
-
 def binomial_quantile(p, n, at):  # smallest k with P(X <= k) >= p
     low, high = -1, n
     while high - low > 1:
@@ -89,33 +77,19 @@ def binomial_quantile(p, n, at):  # smallest k with P(X <= k) >= p
         low, high = (low, k) if k == n or 1 - beta(k + 1, n - k, at) >= p else (k, high)
     return high
 
-def over_s(f, df):  # mean of f(s) where df * s^2 has the chi-squared distribution; trapezoidal rule over log s
-    scale, reach = math.log(2) + df / 2 * math.log(df / 2) - math.lgamma(df / 2), 9 / sqrt(2 * df)
-    low, high = -28 / df - reach, math.log1p(reach)
-    points = [low + (high - low) * i / 160 for i in range(161)]
-    weights = [math.exp(scale + df * u - df * math.exp(2 * u) / 2) for u in points]
-    return (high - low) / 160 * fsum(w * f(math.exp(u)) for u, w in zip(points, weights) if w > 1e-18)
+def digamma(x):
+    shift = 0.0
+    while x < 12:
+        shift, x = shift - 1 / x, x + 1
+    terms = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132)
+    return shift + math.log(x) - 1 / (2 * x) - fsum(term / x ** (2 * i + 2) for i, term in enumerate(terms))
 
-NODES = [(i / 4, NORMAL.pdf(i / 4) / 4, NORMAL.cdf(i / 4)) for i in range(-32, 33)]
-
-@lru_cache(maxsize=10_000)
-def range_sf(q, k, df):  # studentized range of k groups; z is the largest of k normal values
-    def within(w):
-        return k * fsum(p * max(0.0, below - math.erfc((w - z) / sqrt(2)) / 2) ** (k - 1) for z, p, below in NODES)
-
-    return 1 - over_s(lambda s: within(q * s), df)
-
-@lru_cache(maxsize=10_000)
-def range_quantile(p, k, df): return root(lambda q: (1 - p) - range_sf(q, k, df))
-
-def noncentral_f_cdf(f, a, b, shift):
-    x, centre, spread = a * f / (a * f + b), int(shift / 2), 12 * int(sqrt(shift / 2 + 1)) + 40
-    if shift <= 0:
-        return 1 - f_sf(f, a, b)
-    return fsum(
-        math.exp(j * math.log(shift / 2) - shift / 2 - math.lgamma(j + 1)) * beta(a / 2 + j, b / 2, x)
-        for j in range(max(0, centre - spread), centre + spread)
-    )
+def trigamma(x):
+    shift = 0.0
+    while x < 12:
+        shift, x = shift + 1 / x**2, x + 1
+    terms = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)
+    return shift + 1 / x + 1 / (2 * x * x) + fsum(term / x ** (2 * i + 3) for i, term in enumerate(terms))
 
 # --- one sample and two: side is -1 for the lower bound, 1 for the upper one, 0 for the value ------------------------
 
@@ -157,200 +131,109 @@ def mser(of, batch):
     errors = [fsum((v - fmean(rest)) ** 2 for v in rest) / len(rest) ** 2 for rest in rests]
     return errors.index(min(errors)) * batch
 
-def welch(x, y, scale=1.0):  # standard error of mean(x) - scale * mean(y), and its degrees of freedom
-    a, b = variance(x) / len(x), scale * scale * variance(y) / len(y)
-    return sqrt(a + b), (a + b) ** 2 / (a * a / (len(x) - 1) + b * b / (len(y) - 1))
+def unpaired(first, second, confidence=0.95, side=0):  # log ratio of two independent samples, with Welch's interval
+    x, y = ([math.log(v) for v in sample] for sample in (first, second))
+    a, b = variance(x) / len(x) if side else 0, variance(y) / len(y) if side else 0
+    df = (a + b) ** 2 / (a * a / (len(x) - 1) + b * b / (len(y) - 1)) if side else 1
+    return fmean(x) - fmean(y) + side * (side and t_quantile((1 + confidence) / 2, df) * sqrt(a + b))
+
+# --- units: what two groups have in common, deployment by deployment or turn by turn ---------------------------------
+
+def centre(unit): return fmean(map(math.log, unit if isinstance(unit, tuple) else (unit,)))
+def log_ratios(first, second): return [centre(x) - centre(y) for x, y in zip(first, second)]
+def geometric_mean(of, confidence=0.95, side=0): return math.exp(mean([*map(centre, of)], confidence, side))
+def mean_of_units(of, confidence=0.95, side=0): return mean([fmean(unit) for unit in of], confidence, side)
 
 def mean_difference(first, second, confidence=0.95, side=0):
-    error, df = welch(first, second) if side else (0, 1)
-    return fmean(first) - fmean(second) + side * t_quantile((1 + confidence) / 2, df) * error
+    return mean([fmean(x) - fmean(y) for x, y in zip(first, second)], confidence, side)
 
-def ratio_of_means(first, second, confidence=0.95, side=0):  # Fieller
-    b, ratio = fmean(second), fmean(first) / fmean(second)
-    if side == 0:
-        return ratio
-    t = t_quantile((1 + confidence) / 2, welch(first, second, ratio)[1])
-    g = t * t * variance(second) / len(second) / b**2
-    spread = (1 - g) * variance(first) / len(first) + ratio**2 * variance(second) / len(second)
-    return (ratio + side * t / abs(b) * sqrt(spread)) / (1 - g)
+def prior(contrasts, what):  # of the variance of one contrast, from all of the same kind (Smyth)
+    kept = [log_ratios(*one) for one in contrasts]
+    df = [len(units) - 1 for units in kept]
+    logs = [math.log(variance(units)) - digamma(d / 2) + math.log(d / 2) for units, d in zip(kept, df)]
+    excess, found, shift = variance(logs) - fmean(trigamma(d / 2) for d in df), sum(df), 0.0
+    if excess > 0:
+        half = 1 / root(lambda u: (trigamma(1 / u) if u else 0.0) - excess)
+        found, shift = min(found, 2 * half), digamma(half) - math.log(half)
+    return found if what == 'df' else math.exp(fmean(logs) + shift)
 
-def geometric_ratio(first, second, confidence=0.95, side=0):
-    return math.exp(mean([math.log(a / b) for a, b in zip(first, second)], confidence, side))
+def moderated(units, prior):  # squared error of the mean of the units, and its degrees of freedom
+    more, other = prior or (0, 0)
+    own = len(units) - 1
+    return (more * other + own * variance(units)) / (more + own) / len(units), more + own
 
-def pooled(x, y): return sqrt(((len(x) - 1) * variance(x) + (len(y) - 1) * variance(y)) / (len(x) + len(y) - 2))
+def log_ratio(first, second, prior, what='value', confidence=0.95, side=0):
+    units = log_ratios(first, second)
+    if side == 0 and what == 'value':
+        return fmean(units)
+    square, df = moderated(units, prior)
+    return square if what == 'variance' else fmean(units) + side * t_quantile((1 + confidence) / 2, df) * sqrt(square)
 
-def power_slope(groups, levels, confidence=0.95, side=0):  # least squares of logarithms
-    x = [math.log(level) for group, level in zip(groups, levels) for _ in group]
-    y = [math.log(v) for group in groups for v in group]
-    a, b, df = fmean(x), fmean(y), len(x) - 2
-    squares = fsum((v - a) ** 2 for v in x)
-    slope = fsum((v - a) * (w - b) for v, w in zip(x, y)) / squares
-    rest = fsum((w - b - slope * (v - a)) ** 2 for v, w in zip(x, y))
-    return slope + side * (side and t_quantile((1 + confidence) / 2, df) * sqrt(rest / df / squares))
+def ratio(first, second, prior, **bound): return math.exp(log_ratio(first, second, prior, **bound))
 
-def hedges_g(first, second):
-    df = len(first) + len(second) - 2
-    unbiased = math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / sqrt(df / 2)
-    return unbiased * (fmean(first) - fmean(second)) / pooled(first, second)
+def ratio_p(first, second, prior):
+    units = log_ratios(first, second)
+    square, df = moderated(units, prior)
+    return 2 * t_sf(abs(fmean(units)) / sqrt(square), df)
 
-def minimum_detectable(first, second, alpha, power):
-    df = len(first) + len(second) - 2
-    t = t_quantile(1 - alpha / 2, df)
-    found = root(lambda shift: over_s(lambda s: NORMAL.cdf(shift - t * s) + NORMAL.cdf(-t * s - shift), df) - power)
-    return found * sqrt(1 / len(first) + 1 / len(second)) * pooled(first, second)
+def further_units(first, second, prior, margin, alpha, comparisons):
+    units = log_ratios(first, second)
+    apart, spread, more = abs(fmean(units)), moderated(units, prior)[0] * len(units), (prior or (0, 0))[0]
 
-def further_runs(first, second, margin, alpha, power, comparisons):
-    def runs(distance, one, other):  # smallest n that shows this distance
+    def needed(distance, one, other):  # smallest n that shows this distance
         def enough(n):
-            return (t_quantile(1 - one, 2 * n - 2) + t_quantile(1 - other, 2 * n - 2)) * sqrt(both / n) <= distance
+            df = more + n - 1
+            return (t_quantile(1 - one, df) + t_quantile(1 - other, df)) * sqrt(spread / n) <= distance
 
-        high = 2
-        while distance > 0 and high < 4_000_000 and not enough(high):
-            high *= 2
-        low = max(2, high // 2)
-        while low < high:
+        low, high = 3, 1001
+        while distance > 0 and low < high:
             low, high = (low, (low + high) // 2) if enough((low + high) // 2) else ((low + high) // 2 + 1, high)
-        return low if distance > 0 else math.inf
+        return low if distance > 0 and low <= 1000 else math.inf
 
-    both, apart = variance(first) + variance(second), abs(fmean(first) - fmean(second))
-    missed = (1 - power) / 2 if apart == 0 else 1 - power
-    inside = margin * abs(fmean(second)) - apart
-    needed = min(runs(apart, alpha / comparisons / 2, 1 - power), runs(inside, alpha, missed))
-    return max(1, needed - min(len(first), len(second)))
+    missed = 0.1 if apart == 0 else 0.2
+    found = min(needed(apart, alpha / comparisons / 2, 0.2), needed(math.log1p(margin) - apart, alpha, missed))
+    return max(1, found - len(units))
 
-# --- the groups of a family ------------------------------------------------------------------------------------------
+def log_of_limit(of, limit, what):
+    units = [centre(unit) - math.log(limit) for unit in of]
+    return fmean(units) if what == 'value' else variance(units) / len(units)
 
-def one_way(groups):  # F, its degrees of freedom, mean square of the error
-    everything = list(chain(*groups))
-    centre, a, b = fmean(everything), len(groups) - 1, len(everything) - len(groups)
-    error = fsum((len(g) - 1) * variance(g) for g in groups) / b
-    return fsum(len(g) * (fmean(g) - centre) ** 2 for g in groups) / a / error if error else math.inf, a, b, error
+def slope(levels, unit):  # least squares of logarithms
+    x, y = [math.log(level) for level in levels], [centre(level) for level in unit]
+    a, b = fmean(x), fmean(y)
+    return fsum((v - a) * (w - b) for v, w in zip(x, y)) / fsum((v - a) ** 2 for v in x)
 
-def welch_anova(groups):
-    k, weights = len(groups), [len(g) / variance(g) for g in groups]
-    centre = fsum(w * fmean(g) for w, g in zip(weights, groups)) / sum(weights)
-    spread = fsum((1 - w / sum(weights)) ** 2 / (len(g) - 1) for w, g in zip(weights, groups))
-    top = fsum(w * (fmean(g) - centre) ** 2 for w, g in zip(weights, groups)) / (k - 1)
-    return top / (1 + 2 * (k - 2) / (k * k - 1) * spread), k - 1, (k * k - 1) / (3 * spread)
+def mean_exponent(levels, units, confidence=0.95, side=0):
+    return mean([slope(levels, unit) for unit in units], confidence, side)
 
-def ranks(groups):  # mean rank of each group, number of values, sum of ties^3 - ties
-    ordered = sorted(chain(*groups))
-    ends = {v: bisect_right(ordered, v) for v in ordered}
-    ties = {v: ordered.count(v) for v in ends}
-    means = [fmean(ends[v] - (ties[v] - 1) / 2 for v in g) for g in groups]
-    return means, len(ordered), sum(t**3 - t for t in ties.values())
+def exponent(levels, units, what):
+    slopes = [slope(levels, unit) for unit in units]
+    return fmean(slopes) if what == 'value' else variance(slopes) / len(slopes)
 
-def tie_correction(groups):
-    _, n, ties = ranks(groups)
-    return 1 - ties / (n**3 - n)
+def pooled(effects, variances, what, confidence=0.95, side=0):  # random effects by REML, error by Hartung and Knapp
+    def fit(tau):
+        weights = [1 / (v + tau) for v in variances]
+        mu = fsum(w * y for w, y in zip(weights, effects)) / fsum(weights)
+        return weights, mu, fsum(w * w * (y - mu) ** 2 for w, y in zip(weights, effects))
 
-def kruskal_h(groups):
-    means, n, _ = ranks(groups)
-    total = fsum(len(g) * (m - (n + 1) / 2) ** 2 for g, m in zip(groups, means))
-    return 12 / (n * (n + 1)) * total / tie_correction(groups)
+    def score(tau):
+        weights, _, squares = fit(tau)
+        return squares - fsum(weights) + fsum(w * w for w in weights) / fsum(weights)
 
-def dunn_p(groups, first, second):
-    means, n, ties = ranks(groups)
-    spread, pairs = n * (n + 1) / 12 - ties / (12 * (n - 1)), list(combinations(range(len(groups)), 2))
-    errors = [sqrt(spread * (1 / len(groups[i]) + 1 / len(groups[j]))) for i, j in pairs]
-    raw = [math.erfc(abs(means[i] - means[j]) / error / sqrt(2)) for (i, j), error in zip(pairs, errors)]
-    return holm(raw, pairs.index((first, second)))
+    tau = root(lambda t: -score(t)) if score(0.0) > 0 else 0.0
+    weights, mu, _ = fit(tau)
+    if what == 'spread':
+        return sqrt(tau)
+    df = len(effects) - 1
+    q = fsum(w * (y - mu) ** 2 for w, y in zip(weights, effects)) / df
+    found = mu + side * (side and t_quantile((1 + confidence) / 2, df) * sqrt(max(1.0, q) / fsum(weights)))
+    return math.exp(found) if what == 'ratio' else found
 
 def holm(of, index):
     order = sorted(range(len(of)), key=of.__getitem__)
     return max(min(1.0, of[i] * (len(of) - place)) for place, i in enumerate(order[: order.index(index) + 1]))
 
-def simultaneous(equal):  # Tukey-Kramer for equal variances, else Games-Howell
-    def formula(groups, first, second, what, confidence=None):
-        x, y = groups[first], groups[second]
-        if equal:
-            _, _, df, square = one_way(groups)
-            error = sqrt(square / 2 * (1 / len(x) + 1 / len(y)))
-        else:
-            error, df = welch(x, y)[0] / sqrt(2), welch(x, y)[1]
-        if what == 'p':
-            return range_sf(abs(fmean(x) - fmean(y)) / error, len(groups), df)
-        side = {'low': -1, 'value': 0, 'high': 1}[what]
-        return fmean(x) - fmean(y) + side * range_quantile(confidence, len(groups), df) * error
-
-    return formula
-
-tukey, games_howell = simultaneous(equal=True), simultaneous(equal=False)
-
-def omega_squared(groups, welch, confidence, what):  # bounds: from those of the noncentrality of F (Steiger)
-    f, a, b = welch_anova(groups) if welch else one_way(groups)[:3]
-    if what != 'value':
-        tail = (1 - confidence) / 2 if what == 'high' else (1 + confidence) / 2
-        none = noncentral_f_cdf(f, a, b, 0) <= tail
-        f = 0.0 if none else root(lambda shift: tail - noncentral_f_cdf(f, a, b, shift)) / a
-    found = (f - 1) * a / b / (f * a / b + 1 + 1 / b)
-    return found if what == 'value' else max(0.0, found)
-
-def residuals(groups): return [v - fmean(g) for g in groups for v in g]
-
-def skewness(x):
-    centre = fmean(x)
-    return fmean((v - centre) ** 3 for v in x) / fmean((v - centre) ** 2 for v in x) ** 1.5
-
-def levene_p(groups): return f_sf(*one_way([[abs(v - median(g)) for v in g] for g in groups])[:3])
-def polynomial(x, *coefficients): return sum(c * x**power for power, c in enumerate(coefficients))
-
-def shapiro(x):  # p by Royston 1995, algorithm AS R94
-    x, n = sorted(x), len(x)
-    m = [NORMAL.inv_cdf((i + 0.625) / (n + 0.25)) for i in range(n)]
-    squares, u, log_n = fsum(v * v for v in m), 1 / sqrt(n), math.log(n)
-    outer = [m[-1] / sqrt(squares) + polynomial(u, 0, 0.221157, -0.147981, -2.07119, 4.434685, -2.706056)]
-    if n > 5:
-        outer.append(m[-2] / sqrt(squares) + polynomial(u, 0, 0.042981, -0.293762, -1.752461, 5.682633, -3.582633))
-    k = len(outer)
-    scale = sqrt((squares - 2 * fsum(v * v for v in m[-k:])) / (1 - 2 * fsum(v * v for v in outer))) if n > 3 else 1
-    a = [*(-v for v in outer), *(v / scale for v in m[k : n - k]), *outer[::-1]]
-    if n == 3:
-        a = [-sqrt(0.5), 0.0, sqrt(0.5)]
-    w = fsum(c * v for c, v in zip(a, x)) ** 2 / ((n - 1) * variance(x))
-    if n == 3:
-        return max(0.0, 6 / math.pi * (math.asin(sqrt(w)) - math.asin(sqrt(0.75))))
-    if n <= 11:
-        y, mu = -math.log(-2.273 + 0.459 * n - math.log(1 - w)), polynomial(n, 0.544, -0.39978, 0.025054, -6.714e-4)
-        sigma = math.exp(polynomial(n, 1.3822, -0.77857, 0.062767, -0.0020322))
-    else:
-        y, mu = math.log(1 - w), polynomial(log_n, -1.5861, -0.31082, -0.083751, 0.0038915)
-        sigma = math.exp(polynomial(log_n, -0.4803, -0.082676, 0.0030302))
-    return math.erfc((y - mu) / sigma / sqrt(2)) / 2
-
-def split_plot(cells, term, what):  # cells: block, hard and easy level, value; complete, with one value each
-    (b, h, e), grand = (len({cell[i] for cell in cells}) for i in range(3)), fmean(cell[3] for cell in cells)
-
-    def squares(*over):  # sum of squares of the means over these factors
-        table = {}
-        for cell in cells:
-            table.setdefault(tuple(cell[i] for i in over), []).append(cell[3])
-        return fsum(len(v) * (fmean(v) - grand) ** 2 for v in table.values())
-
-    block, hard, easy, plots, all_cells = squares(0), squares(1), squares(2), squares(0, 1), squares(0, 1, 2)
-    both = squares(1, 2) - hard - easy
-    rows = {
-        'block': (block, b - 1, 'between'),
-        'hard': (hard, h - 1, 'between'),
-        'between': (plots - block - hard, (b - 1) * (h - 1), None),
-        'easy': (easy, e - 1, 'within'),
-        'hard:easy': (both, (h - 1) * (e - 1), 'within'),
-        'within': (all_cells - plots - easy - both, h * (b - 1) * (e - 1), None),
-    }
-    (ss, df, _), (error, error_df, _) = rows[term], rows[rows[term][2] or term]
-    f = ss / df / (error / error_df)
-    return {'df': df, 'ss': ss, 'ms': ss / df, 'f': f, 'p': f_sf(f, df, error_df)}[what]
-
 # --- conclusions -----------------------------------------------------------------------------------------------------
-
-def choose(groups, alpha):  # the method, or None where no test is possible
-    if len(groups) < 2 or min(map(len, groups)) < 3 or not any(residuals(groups)):
-        return None
-    if tie_correction(groups) < 0.95 or abs(skewness(residuals(groups))) > 2:
-        return RANKS
-    if levene_p(groups) < alpha:
-        return WELCH if all(variance(g) > 0 for g in groups) else None
-    return ANOVA
 
 def letters_of(n, different):  # of groups from the best to the worst: insert and absorb, then drop what others cover
     sets = [frozenset(range(n))]
@@ -363,55 +246,34 @@ def letters_of(n, different):  # of groups from the best to the worst: insert an
             sets = others
     return [''.join(c for c, s in zip(ascii_letters, sorted(sets, key=sorted)) if i in s) for i in range(n)]
 
-def verdict(x, y, p, alpha, margin):
-    if min(len(x), len(y)) < 2 or variance(x) + variance(y) == 0:
-        return 'none'
-    bounds = [mean_difference(x, y, 1 - 2 * alpha, side) for side in (-1, 1)]
-    if max(map(abs, bounds)) < margin * abs(fmean(y)):
-        return 'equivalent'
-    if p is None and margin > 0:
-        p = 2 * t_sf(abs(mean_difference(x, y)) / welch(x, y)[0], welch(x, y)[1])
-    return 'different' if p is not None and p < alpha else 'undecided'
-
-def conclude(groups, study, higher_is_better):  # method, letters of each group, verdict of each pair
-    method, alpha = choose(groups, study['alpha']), study['alpha']
-    pairs = [pair for pair in combinations(range(len(groups)), 2) if all(groups[i] for i in pair)]
-    compared = {RANKS: dunn_p, WELCH: games_howell, ANOVA: tukey}.get(method)
-    given = {} if method == RANKS else {'what': 'p'}
-    p = {pair: compared(groups, *pair, **given) for pair in pairs} if compared else {}
-    letters = [None] * len(groups)
-    if method and min(map(len, groups)) >= 5:
-        order = sorted(range(len(groups)), key=lambda i: fmean(groups[i]))[:: -1 if higher_is_better else 1]
-        apart = [(order.index(i), order.index(j)) for (i, j), value in p.items() if value < alpha]
-        for i, text in zip(order, letters_of(len(groups), apart)):
-            letters[i] = text
-    found = {(i, j): verdict(groups[i], groups[j], p.get((i, j)), alpha, study['margin']) for i, j in pairs}
-    return method, letters, found
+def verdict(entry, p, alpha, margin):  # of a pair with this entry for its ratio
+    first, second, prior = (resolve(entry['inputs'][name]) for name in ('first', 'second', 'prior'))
+    bounds = [log_ratio(first, second, prior, confidence=1 - 2 * alpha, side=side) for side in (-1, 1)]
+    return 'equivalent' if max(map(abs, bounds)) < math.log1p(margin) else 'different' if p < alpha else 'undecided'
 
 def conclusions(analysis, entries):  # pairs of what the report has and what the numbers give, with the place
-    def sample(estimate):
-        number = entries.get(estimate['value']['id'])
-        return resolve(number['inputs']['of']) if number else []
-
-    families = {family['id']: family for family in analysis['families']}
-    for name, family in families.items():
-        groups, labels = [sample(g['mean']) for g in family['groups']], [g['label'] for g in family['groups']]
-        method, letters, verdicts = conclude(groups, analysis['study'], family['higher_is_better'])
-        yield f'{name}: method', family['test'] and family['test']['method'], method
-        yield f'{name}: letters', [g['letters'] for g in family['groups']], letters
-        yield f'{name}: n', [g['n'] for g in family['groups']], [len(g) for g in groups]
-        found = {(pair['first'], pair['second']): pair['verdict'] for pair in family['pairs']}
-        yield f'{name}: verdicts', found, {(labels[i], labels[j]): word for (i, j), word in verdicts.items()}
+    alpha, margin = (analysis['study'][name] for name in ('alpha', 'margin'))
+    for family in analysis['families']:
+        groups, p = family['groups'], {}
         for pair in family['pairs']:
+            place, number = f'{family["id"]}: {pair["first"]} and {pair["second"]}', pair['p']['id']
+            found = 'none'
+            if number:
+                p[pair['first'], pair['second']] = VALUES[number]
+                found = verdict(entries[pair['ratio']['value']['id']], VALUES[number], alpha, margin)
+            yield f'{place}: verdict', pair['verdict'], found
             word = pair['sentence']['text'].removeprefix(f'{pair["first"]} against {pair["second"]}: ').split(',')[0]
-            expected = {'none': 'no verdict'}.get(pair['verdict'], pair['verdict'])
-            yield f'{name}: sentence of {pair["first"]} and {pair["second"]}', word.split(' within')[0], expected
-    for one in analysis['sensitivity']:
-        better = one['family'].startswith('family-throughput')
-        for which in ('valid', 'all'):
-            groups = [sample(group[f'mean_{which}']) for group in one['groups']]
-            letters = conclude(groups, analysis['study'], better)[1]
-            yield f'{one["family"]}: letters_{which}', [g[f'letters_{which}'] for g in one['groups']], letters
+            yield f'{place}: sentence', word.split(' within')[0], {'none': 'no verdict'}.get(found, found)
+        letters = [None] * len(groups)
+        if len(groups) > 1 and len(p) == len(groups) * (len(groups) - 1) // 2:
+            means = [VALUES[group['mean']['value']['id']] for group in groups]
+            order = sorted(range(len(groups)), key=means.__getitem__, reverse=family['higher_is_better'])
+            at = {groups[i]['label']: place for place, i in enumerate(order)}
+            apart = [(at[one], at[two]) for (one, two), value in p.items() if value < alpha]
+            for i, text in zip(order, letters_of(len(groups), apart)):
+                letters[i] = text
+        yield f'{family["id"]}: letters', [group['letters'] for group in groups], letters
+        yield f'{family["id"]}: n', [group['n'] for group in groups], [len(group['values']) for group in groups]
 
 # --- the archive -----------------------------------------------------------------------------------------------------
 
@@ -421,13 +283,13 @@ ROOT, SETS, VALUES = Path(), {}, {}
 def document(file): return json.loads((ROOT / file).read_bytes())
 
 @lru_cache(maxsize=40)
-def operations(run):  # (operation, succeeded) -> starts, latencies in microseconds, parts of a read-modify-write
+def operations(run):  # (operation, succeeded) -> starts, latencies in µs, parts of a read-modify-write, turns
     found = {}
     with gzip.open(ROOT / 'runs' / f'{run}.csv.gz', 'rt', encoding='utf-8', newline='') as lines:
         next(lines)
-        for start, operation, latency, status, _, part, _ in csv.reader(lines):
-            columns = found.setdefault((operation, status == 'OK'), (array('q'), array('q'), array('b')))
-            for column, value in zip(columns, (start, latency, part)):
+        for start, operation, latency, status, _, part, turn in csv.reader(lines):
+            columns = found.setdefault((operation, status == 'OK'), [array('q') for _ in range(4)])
+            for column, value in zip(columns, (start, latency, part, turn)):
                 column.append(int(value))
     return found
 
@@ -435,7 +297,7 @@ def select(run, operation=None, ok=True, parts=True):  # (start, latency); of al
     for (name, good), rows in operations(run).items():
         if operation in (None, name) and good == ok:
             with_parts = parts and operation is not None
-            yield from ((start, latency) for start, latency, part in zip(*rows) if with_parts or not part)
+            yield from ((start, latency) for start, latency, part, _ in zip(*rows) if with_parts or not part)
 
 def count(runs, operation=None, ok=True, parts=True):
     return sum(1 for run in runs for _ in select(run, operation, ok, parts))
@@ -448,6 +310,17 @@ def runtime(run):
 def latencies(runs, operation, ordered):  # ms, of successful operations, run after run or from small to large
     found = array('d', (latency / 1000 for run in runs for _, latency in select(run, operation)))
     return array('d', sorted(found)) if ordered else found
+
+def by_turn(run, operation):  # latency of the successful operation of each turn
+    return {
+        turn: latency
+        for (name, ok), rows in operations(run).items() if ok and operation in (None, name)
+        for _, latency, part, turn in zip(*rows) if not part
+    }
+
+def paired_median(first, second, operation):
+    one, two = by_turn(first, operation), by_turn(second, operation)
+    return median((latency - two[turn]) / 1000 for turn, latency in one.items() if turn in two)
 
 def histogram(runs, operation, edges):
     counts = [0] * (len(edges) - 1)
@@ -516,9 +389,8 @@ FORMULAS = {
     formula.__name__: formula
     for formula in (
         runtime, histogram, timeline, field, write_amplification, failure, cell, planned, deployment_seconds,
-        mean, quartile, lag_one, effective_size, mser, mean_difference, ratio_of_means, geometric_ratio, hedges_g,
-        minimum_detectable, further_runs, kruskal_h, dunn_p, holm, omega_squared, levene_p, tie_correction, split_plot,
-        power_slope,
+        mean, quartile, lag_one, effective_size, mser, geometric_mean, mean_of_units, mean_difference, prior, log_ratio,
+        ratio, ratio_p, further_units, log_of_limit, mean_exponent, exponent, pooled, paired_median, holm,
     )
 } | {
     'throughput': lambda run: count([run]) / runtime(run),
@@ -537,27 +409,13 @@ FORMULAS = {
     'count': lambda of: len(of),
     'sum': lambda of: fsum(of),
     'difference': lambda first, second: first - second,
-    'percent_of': lambda first, second, **bound: 100 * ratio_of_means(first, second, **bound),
+    'percent_of': lambda first, second, **bound: 100 * math.exp(unpaired(first, second, **bound)),
     'scaled_ratio': lambda first, second, scale: first / (second * scale),
     'scaled_distance': lambda first, second, scale: abs(first - second * scale),
-    'mean_p': lambda of: 2 * t_sf(abs(fmean(of)) / sqrt(variance(of) / len(of)), len(of) - 1),
     'median': lambda of, **bound: order_statistic(sorted(of), 0.5, len(of), **bound) if bound else median(of),
     'sd': lambda of: sqrt(variance(of)),
     'minimum': lambda of: min(of),
     'maximum': lambda of: max(of),
-    'margin': lambda first, second, share: share * abs(fmean(second)),
-    'anova_f': lambda groups: one_way(groups)[0],
-    'anova_df': lambda groups, which: one_way(groups)[which],
-    'anova_p': lambda groups: f_sf(*one_way(groups)[:3]),
-    'welch_f': lambda groups: welch_anova(groups)[0],
-    'welch_df': lambda groups, which: welch_anova(groups)[which],
-    'welch_p': lambda groups: f_sf(*welch_anova(groups)),
-    'kruskal_df': lambda groups: len(groups) - 1,
-    'kruskal_p': lambda groups: chi2_sf(kruskal_h(groups), len(groups) - 1),
-    'shapiro_p': lambda groups: shapiro(residuals(groups)),
-    'skewness': lambda groups: skewness(residuals(groups)),
-    'tukey': tukey,
-    'games_howell': games_howell,
 }
 
 def resolve(value):  # replace the names of numbers and of sets by what they name
@@ -576,11 +434,10 @@ def evaluate(formula, inputs):
 
 def agree(entry, found):
     expected, found = (value if isinstance(value, list) else [value] for value in (entry['value'], found))
-    digits = 1e-6 if entry['formula'] in INTEGRALS else 1e-9
     # A difference of nearly equal numbers has only the digits that they leave.
     scale = max(map(abs, map(resolve, entry['inputs'].values()))) if entry['formula'] in DISTANCES else 1
     return len(expected) == len(found) and all(
-        a == b or None not in (a, b) and math.isclose(a, b, rel_tol=digits, abs_tol=digits / 100 * max(1, scale))
+        a == b or None not in (a, b) and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-11 * max(1, scale))
         for a, b in zip(expected, found)
     )
 

@@ -11,7 +11,7 @@ from tidegauge_analysis.drivers import APPLICATION, METHODS
 from tidegauge_analysis.figures import Drawing, write_drawings
 from tidegauge_analysis.metrics import in_words
 from tidegauge_analysis.page import Block, Page, Section, numbers_of, to_html
-from tidegauge_analysis.present import LOW_P, Json, capital, combination, level_of, numbers_in, show
+from tidegauge_analysis.present import Json, capital, combination, level_of, numbers_in, show
 from tidegauge_analysis.report_tables import Tables, title_of
 from tidegauge_analysis.tables import Cell, Column, Table, write_tables
 
@@ -20,6 +20,9 @@ FIGURES = ('bars', 'boxes', 'drivers', 'series', 'histograms', 'timelines', 'cur
 
 MOST_ROWS = 30
 """Groups in the picture of the summary. It fits a page."""
+
+MOST_SENTENCES = 3
+"""Pairs of a family in words. The table has all."""
 
 
 def render(analysis: Json, out: Path, numbers: Json | None = None) -> Path:
@@ -106,18 +109,41 @@ class Report:
         ]
 
     def _picture(self) -> Drawing | None:
-        families = [f for f in self.analysis['families'] if len(f['groups']) > 1]
-        chosen: list[Json] = []
-        for family in (f for f in families if f['metric'] == families[0]['metric']):
-            if chosen and sum(len(f['groups']) for f in chosen) + len(family['groups']) > MOST_ROWS:
-                break
-            chosen.append(family)
-        drawing = plots.bars(chosen, 'overview', self.stamp) if chosen else None
-        if drawing is None and self.analysis['drivers']:
-            metric = self.analysis['drivers'][0]['metric']
-            rows = [row for row in self.analysis['drivers'] if row['metric'] == metric]
-            drawing = plots.drivers(rows, 'overview', self.stamp)
-        return drawing
+        """The answer: verdicts on claims, or ratios of groups, or what the application adds; on a logarithmic axis."""
+        analysis = self.analysis
+        claims = [
+            {'label': claim['text'], 'ratio': claim['pooled'], 'verdict': claim['verdict']}
+            if claim['pooled']['value']['value'] is not None
+            else {'label': claim['text'], 'ratio': claim['parts'][0]['result'], 'verdict': claim['verdict']}
+            for claim in analysis['claims']
+            if claim['parts'] and claim['parts'][0]['measure'] == 'ratio'
+        ]
+        title = 'Claims: the ratio that each is about, with 95 % intervals'
+        found = self._forest(claims, title, 'first / second (logarithmic)')
+        if found is not None:
+            return found
+        families = [f for f in analysis['families'] if f['pairs']]
+        metric = families[0]['metric'] if families else ''
+        pairs = [
+            {'label': ', '.join(filter(None, [combination(f['per']), f'{p["first"]} / {p["second"]}'])), **p}
+            for f in families
+            if f['metric'] == metric
+            for p in f['pairs']
+        ]
+        found = self._forest(pairs, f'{capital(in_words(metric))}: ratios of groups', 'first / second (logarithmic)')
+        if found is not None:
+            return found
+        rows = analysis['drivers']
+        shown = [
+            {**row, 'label': f'{row["label"]}: {row["first"]} / {row["second"]}'}
+            for row in rows
+            if row['metric'] == rows[0]['metric']
+        ]
+        metric = rows[0]['metric'] if rows else ''
+        return self._forest(shown, f'{capital(in_words(metric))}: ratios of drivers', 'first / second (logarithmic)')
+
+    def _forest(self, rows: list[Json], title: str, axis: str) -> Drawing | None:
+        return plots.forest(rows[:MOST_ROWS], 'overview', self.stamp, plots.Forest(title, axis))
 
     def _draw(
         self, kind: str, make: Callable[[list[Json], str, str], Drawing | None], rows: list[Json], name: str
@@ -134,9 +160,10 @@ class Report:
                 *self._draw('bars', plots.bars, [family], f'{family["id"]}-bars'),
                 *self._draw('boxes', self._boxes, [family], f'{family["id"]}-boxes'),
             ]
-            beside = _tables(self.tables.groups(family), self.tables.deployments(family), self.tables.strata(family))
-            text = [self._test(family), *_over_deployments(family)]
-            blocks.append(Block(title_of(family), family['id'], text, family['notes'], figures=figures, tables=beside))
+            beside = [self.tables.groups(family)]
+            text = [pair['sentence']['text'] for pair in family['pairs'][:MOST_SENTENCES]]
+            notes = family['notes']
+            blocks.append(Block(title_of(family), family['id'], text, notes, figures=figures, tables=beside))
             pairs = self.tables.pairs(family)
             if pairs is not None:
                 title = f'{_count(len(pairs.rows), "pair")} of groups, with verdicts'
@@ -155,21 +182,6 @@ class Report:
     def _boxes(self, families: list[Json], name: str, stamp: str) -> Drawing | None:
         rule = self.analysis['study'].get('boxes')
         return plots.boxes(families, name, stamp, [rule] if rule else list(plots.BOXES))
-
-    def _test(self, family: Json) -> str:
-        test = family['test']
-        if test is None:
-            return f'No test: {family["no_test"]}'
-        degrees = ', '.join(_ref(test[key]) for key in ('df_between', 'df_within') if test[key]['id'])
-        omega = test['omega_squared']['value']
-        adjusted = f'; adjusted for all metrics, p {_p(test["p_holm"])}' if test['p_holm']['id'] else ''
-        return (
-            f'{test["method"]}, because {test["reason"].rstrip(".")}. {test["statistic_name"]}({degrees}) = '
-            f'{_ref(test["statistic"])}, p {_p(test["p"])}{adjusted}.'
-            + (f' Omega squared is {_ref(omega)}.' if omega['id'] else '')
-            + f' Residuals: Shapiro-Wilk p {_p(test["checks"]["shapiro_p"])}, '
-            f'skewness {_ref(test["checks"]["skewness"])}.'
-        )
 
     def _drivers(self) -> Section | None:
         chosen = self._differences(APPLICATION)
@@ -227,9 +239,15 @@ class Report:
         for metric in dict.fromkeys(row['metric'] for row in second['slowdowns']):
             rows = [row for row in second['slowdowns'] if row['metric'] == metric]
             name, title = f'slowdown-{metric.replace(".", "-")}', capital(in_words(metric))
-            figures = self._draw('bars', plots.slowdowns, rows, name)
+            figures = self._draw('bars', self._slowdown(title), rows, name)
             blocks.append(Block(title, name, figures=figures, tables=[self.tables.slowdowns(rows, name)]))
         return Section('second', 'Slowdown against a second machine', blocks)
+
+    def _slowdown(self, title: str) -> Callable[[list[Json], str, str], Drawing | None]:
+        words = plots.Forest(
+            f'{title}: slowdown against a second machine', 'time here (% of that there, logarithmic)', 100.0
+        )
+        return lambda rows, name, stamp: plots.forest(rows, name, stamp, words)
 
     def _series(self) -> Section | None:
         table = self.tables.series()
@@ -379,7 +397,7 @@ class Report:
         shown = ', '.join(f'{count} {name}' for name, count in counts.items())
         text = (
             f'Of {len(self.analysis["claims"])} claims: {shown}. A claim agrees when each of its comparisons '
-            'shows it, and disagrees when at least one shows the contrary. '
+            'shows it, or none contradicts it and all together show it; it disagrees when one shows the contrary. '
             '"No significant difference" in the original is absence of evidence; here it needs evidence of equivalence.'
         )
         parts = self.tables.claim_parts()
@@ -447,19 +465,6 @@ def _run_counts(runs: Json) -> str:
 def _ref(number: Json) -> str:
     """A placeholder for a number, or its absence."""
     return f'{{{number["id"]}}}' if number['id'] else '\N{EN DASH}'
-
-
-def _p(number: Json) -> str:
-    """A placeholder for a p value with its relation: `= 0.012` or `< 0.001`."""
-    return _ref(number) if number['value'] is not None and number['value'] < LOW_P else f'= {_ref(number)}'
-
-
-def _over_deployments(family: Json) -> list[str]:
-    """What the family shows with deployments as observations, or why it shows nothing."""
-    over = family['over_deployments']
-    if over['sentence']['text']:
-        return [over['sentence']['text']]
-    return [f'Deployments are not compared: {over["reason"].rstrip(".")}.'] if over['reason'] else []
 
 
 def _limit(limit: float | None) -> str:

@@ -13,11 +13,12 @@ from pathlib import Path
 from tidegauge_analysis import recompute
 from tidegauge_analysis.archive import Archive, ArchiveError, Json, Run, Status, read_archive, read_json
 from tidegauge_analysis.cells import label_of, measure_all, varying
-from tidegauge_analysis.claim_runs import LOAD, NOT_OF_LOADS, Observation, all_observations
+from tidegauge_analysis.claim_runs import LOAD, NOT_OF_LOADS, all_observations
 from tidegauge_analysis.claims import claim_results, metrics_of_claims
 from tidegauge_analysis.curves import curves
 from tidegauge_analysis.document import (
     Analysis,
+    Latencies,
     Level,
     LoadGroup,
     LoadRow,
@@ -31,18 +32,26 @@ from tidegauge_analysis.document import (
 )
 from tidegauge_analysis.drivers import driver_differences
 from tidegauge_analysis.failures import failures
-from tidegauge_analysis.families import Scope, families
+from tidegauge_analysis.families import families
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import Ledger, missing
 from tidegauge_analysis.problems import reported
 from tidegauge_analysis.published import extreme_rows, find_published, metrics_of, published_rows
 from tidegauge_analysis.render import render
 from tidegauge_analysis.resources import resources
-from tidegauge_analysis.second_machine import COPY, SLOWDOWNS, Other, copy_of, second_machine
+from tidegauge_analysis.scope import Other, Scope
+from tidegauge_analysis.second_machine import COPY, SLOWDOWNS, copy_of, second_machine
 from tidegauge_analysis.summaries import sample_of
 from tidegauge_analysis.trials import trial_series
+from tidegauge_analysis.units import Observation
 from tidegauge_analysis.validity import reasons, rule_summaries, run_checks, sensitivity
-from tidegauge_analysis.wording import methods, summary
+from tidegauge_analysis.wording import methods, summary, unsteady
+
+
+MOST_FAILED = 0.001
+"""Share of failed operations from which a report names them."""
+
+MOST_NAMED = 3
 
 
 def analyse(results: Path, against: Path | None = None) -> tuple[Analysis, Ledger]:
@@ -53,18 +62,8 @@ def analyse(results: Path, against: Path | None = None) -> tuple[Analysis, Ledge
     """
     archive = read_archive(results)
     other = None if against is None else copy_of(results, against)
-    ledger = Ledger()
-    plan = archive.study['analyse']
-    try:
-        metrics = [parse_metric(name) for name in plan['metrics']]
-    except ValueError as error:
-        raise ArchiveError(f'{results / "plan.json"}: {error}') from error
-    published = find_published(archive)
-    more = [*metrics_of(published), *metrics_of_claims(archive.study)]
-    if other is not None:
-        more += [parse_metric(name) for name, _ in SLOWDOWNS.values()]
-    measured = measure_all(archive, _with_throughput(metrics, more), ledger)
-    scope = Scope(archive, measured, ledger, second=other)
+    scope, metrics, published = scope_of(archive, other)
+    ledger = scope.ledger
     found = families(scope, metrics)
     with_invalid = any(run.status is Status.INVALID for run in archive.runs)
     every = families(scope, metrics, with_invalid=True) if with_invalid else []
@@ -72,16 +71,18 @@ def analyse(results: Path, against: Path | None = None) -> tuple[Analysis, Ledge
     checks = run_checks(archive, ledger)
     counts = _counts(archive, ledger)
     beside = published_rows(scope, published)
+    claims = claim_results(scope, beside)
+    series = trial_series(scope, metrics)
     analysis = Analysis(
         study=_facts(archive, scope),
         runs=counts,
         run_rows=[_run_row(run) for run in archive.runs],
         environment=archive.environment,
         versions=archive.versions,
-        summary=summary(found, differences, counts, _limits(archive)),
+        summary=summary(found, differences, claims, counts, _limits(archive)),
         families=found,
         drivers=differences,
-        series=trial_series(scope, metrics),
+        series=series,
         latencies=scope.measured.latencies,
         curves=curves(scope, metrics),
         resources=resources(scope),
@@ -91,16 +92,34 @@ def analyse(results: Path, against: Path | None = None) -> tuple[Analysis, Ledge
         sensitivity=sensitivity(archive, found, every),
         published=beside,
         extremes=extreme_rows(scope, beside),
-        claims=claim_results(scope, beside),
+        claims=claims,
         loads=_loads(archive, ledger),
         load_groups=_load_groups(scope),
         time=_time(archive, ledger),
-        methods=methods(archive, found, differences),
+        methods=methods(archive, differences),
         files=_files(archive, published, other),
-        notes=_notes(archive, scope.measured.disagreements),
+        notes=[*_notes(archive, scope.measured.disagreements), *_refused(scope.measured.latencies), *unsteady(series)],
         second=second_machine(scope),
     )
     return analysis, ledger
+
+
+def scope_of(archive: Archive, other: Other | None = None) -> tuple[Scope, list[Metric], dict[str, list[Json]]]:
+    """Measure the runs of an archive: what to analyse, the metrics of the study, and the published numbers in it.
+
+    :raises ArchiveError: a file is missing or damaged, or the plan has a metric that does not exist
+    """
+    try:
+        metrics = [parse_metric(name) for name in archive.study['analyse']['metrics']]
+    except ValueError as error:
+        raise ArchiveError(f'{archive.path / "plan.json"}: {error}') from error
+    published = find_published(archive)
+    more = [*metrics_of(published), *metrics_of_claims(archive.study)]
+    if other is not None:
+        more += [parse_metric(name) for name, _ in SLOWDOWNS.values()]
+    ledger = Ledger()
+    measured = measure_all(archive, _with_throughput(metrics, more), ledger)
+    return Scope(archive, measured, ledger, second=other), metrics, published
 
 
 def write_report(results: Path, against: Path | None = None) -> Path:
@@ -171,7 +190,7 @@ def _facts(archive: Archive, scope: Scope) -> StudyFacts:
         metrics=plan['metrics'],
         per=scope.per,
         groups=scope.groups,
-        alpha=plan['alpha'],
+        alpha=scope.alpha,
         margin=plan['margin'],
         figures=study['figures'],
         boxes=plan.get('boxes'),
@@ -183,9 +202,9 @@ def _limits(archive: Archive) -> list[str]:
     found = []
     count = archive.study['repeat']['deployments']
     if count == 1:
-        found.append('Limit: each combination was deployed once. The differences hold for these deployments.')
+        found.append('Limit: each combination was deployed once. What is compared in turns holds for these deployments, and nothing else has a verdict.')
     elif count == 2:
-        found.append('Limit: each combination was deployed twice. The variation between deployments is poorly known.')
+        found.append('Limit: each combination was deployed twice, which does not show how much deployments differ. A verdict between deployments needs three.')
     if archive.environment.get('place') == 'lab':
         found.append('Limit: the stores and the load generator shared one machine.')
     return found
@@ -341,6 +360,20 @@ def _notes(archive: Archive, disagreements: Sequence[str]) -> list[str]:
         shown.append(f'{len(disagreements) - len(shown)} more runs disagree with their documents')
     return [*found, *archive.failures, *shown]
 
+
+
+def _refused(latencies: Sequence[Latencies]) -> list[str]:
+    """Name the groups in which operations failed: their latencies are those of the operations that succeeded."""
+    found = []
+    for row in latencies:
+        failed, succeeded = row.failed.value or 0.0, row.operations.value or 0.0
+        if failed > MOST_FAILED * (failed + succeeded):
+            found.append(f'{row.label}: {failed:,.0f} of {failed + succeeded:,.0f} {row.operation}')
+    if not found:
+        return []
+    named, more = '; '.join(found[:MOST_NAMED]), len(found) - MOST_NAMED
+    rest = f'; and {more} more groups' if more > 0 else ''
+    return [f'Operations failed, and latencies are those of the others: {named}{rest}.']
 
 if __name__ == '__main__':
     sys.exit(main(sys.argv[1:]))

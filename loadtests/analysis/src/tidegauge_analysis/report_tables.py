@@ -31,83 +31,54 @@ class Tables:
         """Each group of a family: its runs, mean, median, spread, and letters."""
         return self.table(
             f'{family["id"]}-groups',
-            f'{title_of(family)}. Means and medians with their intervals; an observation is a {family["observation"]}',
-            ['Group', 'n', 'Mean', 'Median', 'sd', Column('Letters', text=TEXT)],
+            f'{title_of(family)}: geometric means over deployments, and medians of runs, with their intervals',
+            ['Group', 'Deployments', 'Runs', 'Mean', 'Median', 'sd', Column('Letters', text=TEXT)],
             [
-                [g['label'], str(g['n']), g['mean'], g['median'], g['sd'], g['letters'] or NONE]
+                [g['label'], str(g['deployments']), str(g['n']), g['mean'], g['median'], g['sd'], g['letters'] or NONE]
                 for g in family['groups']
             ],
             family['letters_note'],
         )
 
     def pairs(self, family: Json) -> Table | None:
-        """Each pair of groups: difference, ratio, effect and verdict."""
+        """Each pair of groups: ratio and verdict."""
         if not family['pairs']:
             return None
         rows: list[list[Cell]] = [
             [
-                f'{p["first"]} {MINUS} {p["second"]}', p['difference'], p['ratio'], p['effect'], p['p'], p['verdict'],
-                p['further_runs'], p['minimum_detectable'],
+                f'{p["first"]} / {p["second"]}', p['ratio'], p['p'], p['verdict'],
+                f'{p["n"]} {p["unit"]}s{", in turns" if p["in_turns"] else ""}', p['further'],
             ]
             for p in family['pairs']
         ]  # fmt: skip
         share = f'{self.analysis["study"]["margin"] * 100:g}'
         return self.table(
             f'{family["id"]}-pairs',
-            f'{title_of(family)}: pairs of groups, with intervals',
+            f'{title_of(family)}: ratios of groups, with intervals',
             [
-                'Pair', 'Difference', 'Ratio', "Hedges' g", Column('p, adjusted', p=True),
-                Column('Verdict', text=TEXT), 'Further runs', 'Detectable',
+                'Pair', 'Ratio', Column('p, adjusted', p=True), Column('Verdict', text=TEXT),
+                Column('Observations', text=TEXT), 'Further',
             ],
             rows,
-            f'Equivalent: the difference lies within {share} % of the second mean. Further runs: in each group, until '
-            'a decision is likely. Detectable: the smallest difference that these runs would find with 80 % power.',
+            f'Equivalent: within {share} %. Further: of each group, until a decision is likely.',
         )  # fmt: skip
-
-    def strata(self, family: Json) -> Table | None:
-        """The analysis of variance with deployments as the error of hard factors."""
-        over = family['over_deployments']
-        if not over['rows']:
-            return None
-        return self.table(
-            f'{family["id"]}-strata',
-            f'{title_of(family)}: analysis of variance with an error between and an error within deployments',
-            ['Term', Column('Stratum', text=TEXT), 'df', 'Sum of squares', 'Mean square', 'F', Column('p', p=True)],
-            [
-                [r['term'], r['stratum'], r['df'], r['sum_of_squares'], r['mean_square'], r['f'], r['p']]
-                for r in over['rows']
-            ],
-        )
-
-    def deployments(self, family: Json) -> Table | None:
-        """The means of a family with each deployment as one observation."""
-        over = family['over_deployments']
-        if not over['groups']:
-            return None
-        return self.table(
-            f'{family["id"]}-deployments',
-            f'{title_of(family)}: each deployment is one observation',
-            ['Group', 'Deployments', 'Mean'],
-            [[g['label'], str(g['n']), g['mean']] for g in over['groups']],
-        )
 
     def drivers(self, rows: Sequence[Json], name: str, what: str) -> Table:
         """Paired differences between drivers. Rows of several metrics have the metric too."""
         metrics = {row['metric'] for row in rows}
-        several = any(row['over_deployments']['value']['value'] is not None for row in rows)
         return self.table(
             name,
             f'{what}, in pairs of runs of the same trial',
             [
                 'Group', *([Column('Metric', text=TEXT)] if len(metrics) > 1 else []), Column('Compared', text=TEXT),
-                'Pairs', 'First mean', 'Second mean', 'Difference', 'Ratio', Column('p', p=True),
-                *(['Over deployments'] if several else []),
+                Column('Observations', text=TEXT), 'First mean', 'Second mean', 'Difference', 'Ratio',
+                Column('p', p=True),
             ],
             [
                 [
                     r['label'], *([in_words(r['metric'])] if len(metrics) > 1 else []),
-                    f'{r["first"]} {MINUS} {r["second"]}', str(r['n']), r['first_mean'], r['second_mean'],
-                    r['difference'], r['ratio'], r['p'], *([r['over_deployments']] if several else []),
+                    f'{r["first"]} {MINUS} {r["second"]}', f'{r["n"]} {r["kind"]}s', r['first_mean'], r['second_mean'],
+                    r['difference'], r['ratio'], r['p'],
                 ]
                 for r in rows
             ],
@@ -281,13 +252,11 @@ class Tables:
             'sensitivity', 'Results without and with invalid runs',
             [
                 'Family', Column('Group', text=TEXT), 'n valid', 'n all', 'Mean, valid runs', 'Mean, all runs',
-                Column('Letters, valid', text=TEXT), Column('Letters, all', text=TEXT),
             ],
             rows,
             lambda row: [
                 titles.get(row[0]['family'], row[0]['family']), row[1]['label'], str(row[1]['n_valid']),
-                str(row[1]['n_all']), row[1]['mean_valid'], row[1]['mean_all'], row[1]['letters_valid'] or NONE,
-                row[1]['letters_all'] or NONE,
+                str(row[1]['n_all']), row[1]['mean_valid'], row[1]['mean_all'],
             ],
         )  # fmt: skip
 
@@ -329,13 +298,13 @@ class Tables:
             'claims', 'Claims of the study and their verdicts',
             [
                 'Claim', Column('Check', text=TEXT), Column('Verdict', text=TEXT), Column('Here', text=TEXT),
-                Column('Known reason', text=TEXT), 'Further runs',
+                Column('Known reason', text=TEXT), 'Further',
             ],
             self.analysis['claims'],
             lambda c: [
                 c['text'] if c['source'] is None else f'{c["text"]} ({c["source"]})', c['check'] or NONE, c['verdict'],
                 ' '.join(part for part in (plain(c['sentence']['text'], self.numbers), c['reason']) if part),
-                c['because'] or '', c['further_runs'],
+                c['because'] or '', c['further'],
             ],
         )  # fmt: skip
 

@@ -2,18 +2,18 @@
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge_analysis.archive import Archive, ArchiveError, Run, analysed, read_archive
 from tidegauge_analysis.cells import by_levels, label_of, measure_all, varying
 from tidegauge_analysis.comparable import differences_of
 from tidegauge_analysis.document import Combination, Estimate, MeanSlowdown, SecondMachine, Slowdown
-from tidegauge_analysis.effects import Interval, ratio_of_means
-from tidegauge_analysis.families import Scope
+from tidegauge_analysis.effects import Interval
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import Ledger, anchor, no_estimate
+from tidegauge_analysis.scope import Other, OtherRun, Scope
 from tidegauge_analysis.summaries import Sample, sample_of
+from tidegauge_analysis.units import unpaired
 
 COPY = 'report/second-machine.csv'
 """The values of the runs of the second machine, copied into these results: every number has its input here."""
@@ -32,25 +32,6 @@ NO_SECOND = (
     'it needs the results of a second machine: npm run study -- report RESULTS --against OTHER, with these results '
     'as RESULTS'
 )
-
-
-@dataclass(frozen=True)
-class OtherRun:
-    """A value of a run of the second machine, with its row in the copy."""
-
-    row: int
-    metric: str
-    factors: Combination
-    value: float
-
-
-@dataclass(frozen=True)
-class Other:
-    """The results of the second machine, as far as they are compared."""
-
-    name: str
-    differences: list[str]
-    runs: list[OtherRun]
 
 
 def copy_of(results: Path, other: Path) -> Other:
@@ -160,9 +141,9 @@ def _ratio(scope: Scope, here: Sample, there: Sample, *, inverse: bool) -> Estim
     """The mean here in percent of the mean there; inverse for throughput, which is not a time."""
     first, second = (there, here) if inverse else (here, there)
     try:
-        found = ratio_of_means(first.values, second.values, 0.95)
+        found, _ = unpaired(first.values, second.values, 0.95)
     except ValueError as error:
-        return no_estimate('%', str(error).replace('group first', 'one').replace('group second', 'one'))
+        return no_estimate('%', str(error))
     percent = Interval(100 * found.value, 100 * found.low, 100 * found.high)
     return scope.ledger.estimate(
         percent, '%', 'percent_of', 0.95, 'the runs vary too much', first=first.name, second=second.name

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from tidegauge_analysis.groups import Values
+from tidegauge_analysis.effects import Values
 
 ENOUGH_BATCHES = 4
 """The variance of fewer batch means is too uncertain."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tidegauge_analysis.document import Estimate, Number
-from tidegauge_analysis.effects import Interval, mean
+from tidegauge_analysis.effects import Interval, geometric_mean, mean
 from tidegauge_analysis.numbers import Ledger, missing, no_estimate
 from tidegauge_analysis.quantiles import quantile
 from tidegauge_analysis.series import effective_size, lag_one
@@ -37,12 +37,14 @@ class Sample:
         return self.ledger.add(value, self.unit, formula, reason, of=self.name, **inputs)
 
     def mean(self, confidence: float = 0.95) -> Estimate:
-        """Mean with Student's interval."""
+        """Geometric mean with Student's interval of the logarithms; arithmetic, where a value is not positive."""
         if not self.numbers:
             return no_estimate(self.unit, 'there is no run')
-        interval = self._interval(confidence)
+        make, formula = (geometric_mean, 'geometric_mean') if min(self.values) > 0 else (mean, 'mean')
+        alone = Interval(self.values[0], -math.inf, math.inf)
+        interval = make(self.values, confidence) if len(self.numbers) > 1 else alone
         why = 'a single run has no interval'
-        return self.ledger.estimate(interval, self.unit, 'mean', confidence, why, of=self.name)
+        return self.ledger.estimate(interval, self.unit, formula, confidence, why, of=self.name)
 
     def median(self, confidence: float = 0.95) -> Estimate:
         """Median with the interval of order statistics."""
@@ -81,11 +83,6 @@ class Sample:
         if len(self.numbers) < 2:
             return missing('runs', 'fewer than two runs')
         return self.ledger.add(effective_size(self.values), 'runs', 'effective_size', of=self.name)
-
-    def _interval(self, confidence: float) -> Interval:
-        if len(self.numbers) < 2:
-            return Interval(self.values[0], -math.inf, math.inf)
-        return mean(self.values, confidence)
 
 
 def sample_of(numbers: Sequence[Number], unit: str, ledger: Ledger) -> Sample:

@@ -99,14 +99,10 @@ def _compare(valid: Family | None, every: Family) -> Sensitivity:
                 n_all=group.n,
                 mean_valid=own.mean if own else type(group.mean)(none, none, none, group.mean.confidence),
                 mean_all=group.mean,
-                letters_valid=own.letters if own else None,
-                letters_all=group.letters,
             )
         )
         if own is None:
             changes.append(f'{group.label}: all its runs are invalid')
-        elif own.letters != group.letters:
-            changes.append(f'{group.label}: letters {own.letters or "none"} become {group.letters or "none"}')
     verdicts = {(pair.first, pair.second): pair.verdict for pair in valid.pairs} if valid else {}
     for pair in every.pairs:
         before = verdicts.get((pair.first, pair.second))

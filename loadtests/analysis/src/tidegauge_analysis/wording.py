@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tidegauge_analysis.archive import Archive
-from tidegauge_analysis.document import DriverDifference, Family, Number, RunCounts, Sentence
+from tidegauge_analysis.document import ClaimResult, DriverDifference, Family, Number, Pair, RunCounts, Sentence, TrialSeries
+from tidegauge_analysis.looks import SCHEDULE, looks_of
 from tidegauge_analysis.metrics import in_words
 from tidegauge_analysis.numbers import interval_in_words
 
@@ -15,20 +16,37 @@ VERDICTS = {
     'different': 'shown to differ',
     'equivalent': 'equivalent within the margin',
     'undecided': 'undecided',
-    'none': 'without a verdict, because they have too few runs',
+    'none': 'without a verdict, because too few deployments show how much they differ',
+}
+
+
+UNSTEADY = frozenset({'warming', 'slowing', 'oscillating', 'no steady state'})
+MOST_NAMED = 3
+"""Series without a steady state that the notes name."""
+
+ANSWERS = {
+    'different': 'a difference',
+    'equivalent': 'equivalent within the margin',
+    'undecided': 'not decided',
+    'none': 'no verdict, because too few deployments show how much they differ',
 }
 
 
 def summary(
-    families: Sequence[Family], drivers: Sequence[DriverDifference], runs: RunCounts, limits: Sequence[str]
+    families: Sequence[Family],
+    drivers: Sequence[DriverDifference],
+    claims: Sequence[ClaimResult],
+    runs: RunCounts,
+    limits: Sequence[str],
 ) -> list[Sentence]:
-    """Answer in a few sentences, with intervals: what the application adds, which group is best, and the limits."""
+    """Answer in a few sentences, with intervals: the claims, which group is best, what the application adds; limits."""
     found = []
     if runs.partial:
         found.append(Sentence(f'These results are partial: {_shown(runs.done)} of {_shown(runs.planned)} were done.'))
-    found.extend(_overhead(drivers))
+    found.extend(_claims(claims))
     for family in [family for family in families if family.metric == families[0].metric][:MOST_LEADERS]:
         found.extend(_leader(family))
+    found.extend(_overhead(drivers))
     verdicts = Counter(pair.verdict for family in families for pair in family.pairs)
     if verdicts.total() > 1:
         parts = ', '.join(f'{verdicts[word]} {text}' for word, text in VERDICTS.items() if verdicts[word])
@@ -38,6 +56,25 @@ def summary(
     else:
         found.append(Sentence('There is no result yet: no valid run has been analysed.'))
     return found
+
+
+def unsteady(series: Sequence[TrialSeries]) -> list[str]:
+    """Name the series whose trials have no steady state: their means depend on when they were measured."""
+    found = [one for one in series if one.shape in UNSTEADY]
+    if not found:
+        return []
+    named = '; '.join(f'{one.label}, block {one.block}, {in_words(one.metric)}: {one.shape}' for one in found[:MOST_NAMED])
+    more = f'; and {len(found) - MOST_NAMED} more' if len(found) > MOST_NAMED else ''
+    return [f'{len(found)} of {len(series)} series have no steady state: {named}{more}.']
+
+
+def _claims(claims: Sequence[ClaimResult]) -> list[Sentence]:
+    if not claims:
+        return []
+    counts = Counter(claim.verdict for claim in claims)
+    words = {'agrees': 'agree', 'disagrees': 'disagree', 'undecided': 'are undecided', 'not run': 'were not run'}
+    parts = ', '.join(f'{counts[verdict]} {text}' for verdict, text in words.items() if counts[verdict])
+    return [Sentence(f'Of {len(claims)} claims, {parts}.')]
 
 
 def _shown(number: Number) -> str:
@@ -52,16 +89,16 @@ def _leader(family: Family) -> list[Sentence]:
     own = interval_in_words(best.mean.value, best.mean.low, best.mean.high)
     if not rest:
         return [Sentence(f'{family.title}: {best.label} has {own}.')]
-    second = rest[0]
-    pair = next((pair for pair in family.pairs if {pair.first, pair.second} == {best.label, second.label}), None)
-    other = interval_in_words(second.mean.value, second.mean.low, second.mean.high)
-    both = f'{best.label} has {own} and {second.label} {other}'
-    verdict = {
-        'different': f'{best.label} is better',
-        'equivalent': f'{best.label} and {second.label} are equivalent within the margin',
-        'undecided': f'not decided between {best.label} and {second.label}',
-    }.get(pair.verdict if pair else 'none', 'too few runs for a verdict')
-    return [Sentence(f'{family.title}: {verdict}; {both}.')]
+    wanted = {best.label, rest[0].label}
+    pair = next((pair for pair in family.pairs if {pair.first, pair.second} == wanted), None)
+    if pair is None or pair.ratio.value.id is None:
+        return [Sentence(f'{family.title}: {best.label} has {own}; there is no comparison with {rest[0].label}.')]
+    return [Sentence(f'{family.title}: {_ratio_of(pair)}: {ANSWERS[pair.verdict]}. The best, {best.label}, has {own}.')]
+
+
+def _ratio_of(pair: Pair) -> str:
+    ratio = interval_in_words(pair.ratio.value, pair.ratio.low, pair.ratio.high)
+    return f'{pair.first} has {ratio} times that of {pair.second}'
 
 
 def _overhead(drivers: Sequence[DriverDifference]) -> list[Sentence]:
@@ -89,7 +126,7 @@ def _added(each: DriverDifference) -> str:
     return f'{found}, not shown to differ from zero' if unsure else found
 
 
-def methods(archive: Archive, families: Sequence[Family], drivers: Sequence[DriverDifference]) -> list[Sentence]:
+def methods(archive: Archive, drivers: Sequence[DriverDifference]) -> list[Sentence]:
     """Describe the experiment and its statistics as they were."""
     study = archive.study
     repeat, analyse = study['repeat'], study['analyse']
@@ -115,27 +152,24 @@ def methods(archive: Archive, families: Sequence[Family], drivers: Sequence[Driv
             'percentile is the quantile of each run, and the runs are the observations.'
         ),
         (
-            "Intervals of means are Student's at 95 %. Intervals of medians are those of order statistics. Where the "
-            'effective number of runs is below 0.7 of their number and neighbours are correlated beyond chance, means '
-            'of consecutive runs are compared instead of runs.'
+            "Means are geometric, and intervals are Student's at 95 % for the logarithms. What was randomised is the "
+            'observation: from three deployments on, a deployment is one, and its trials are averaged. With fewer, '
+            'runs that took turns are compared with each other, trial by trial; the result then holds for these '
+            'deployments. Other groups have no verdict then, because nothing shows how much deployments differ.'
         ),
-        _choice(families, analyse),
         (
-            f'A pair is equivalent when two one-sided Welch tests at {analyse["alpha"]:g} put the difference within '
-            f'{analyse["margin"] * 100:g} % of the second mean; otherwise it is different when its adjusted p is below '
-            f'{analyse["alpha"]:g}; otherwise it is undecided, and the number of further runs that would decide with '
-            '80 % power is given, if means and spread stay as they are. The margin is that of the experiment file.'
+            'Groups are compared by the logarithm of their ratio in each observation that both have. Its variance is '
+            'moderated by that of the same comparison under the other conditions, if there are four or more (Smyth '
+            f'2004). A pair is equivalent when two one-sided tests at {analyse["alpha"]:g} put the ratio within '
+            f'{analyse["margin"] * 100:g} %; otherwise it is different when its p, adjusted by Holm for the pairs of '
+            f'the family, is below {analyse["alpha"]:g}; otherwise it is undecided. The margin is that of the '
+            'experiment file. The claims of a study share the level: each is judged at this level divided by their number.'
         ),
-        'Hard factors are tested once more with deployments as observations, against the error between deployments, '
-        'because trials on one deployment are no replicates of it.'
-        if repeat['deployments'] > 1
-        else 'Each combination was deployed once. Differences between groups include those between deployments, whose '
-        'size is unknown: the tests hold for these deployments, and not for others.',
+        *_sequential(archive),
     ]
     if drivers:
         found.append(
-            'Drivers are compared in pairs of runs of the same trial, which have the same operations: the mean of '
-            "paired differences with Student's interval, and the geometric mean of paired ratios."
+            'Drivers are compared in pairs of runs of the same trial, which have the same operations.'
         )
     found.append(
         'A run is valid when each of its rules holds. An invalid run is repeated, stays in the archive, and is left '
@@ -153,16 +187,11 @@ def _times(count: int) -> str:
     return 'once' if count == 1 else f'{count} times'
 
 
-def _choice(families: Sequence[Family], analyse: dict[str, object]) -> str:
-    used = Counter(family.test.method for family in families if family.test is not None)
-    start = (
-        "Groups of a family are compared by analysis of variance with Tukey-Kramer; by Welch's analysis of variance "
-        'with Games-Howell where the Brown-Forsythe test finds unequal variances; and by Kruskal-Wallis with Dunn '
-        '(Holm) where few values or a strong skew make means a poor summary. '
-    )
-    chosen = ', '.join(f'{method} in {count}' for method, count in used.items())
-    done = f'Of {len(families)} families, {chosen}. ' if chosen else 'No family had enough runs for a test. '
-    return (
-        f'{start}{done}The level is {analyse["alpha"]}, over all pairs of a family; p values of families are adjusted '
-        'by Holm over the metrics. Letters need five observations in each group.'
-    )
+def _sequential(archive: Archive) -> list[str]:
+    looks = looks_of(archive)
+    if looks == 0:
+        return []
+    return [
+        f'The study was judged {_times(looks)} while it ran, after {", ".join(map(str, SCHEDULE[:looks]))} blocks. It can '
+        f'be judged {len(SCHEDULE)} times, and each time has an equal share of the error.'
+    ]
