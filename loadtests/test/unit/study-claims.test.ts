@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CLAIMS_PAGE, claimsPage, verdictsOf } from '@tidegauge/loadtests/study/commands/claims';
+import {
+  assertNoLess,
+  CLAIMS_PAGE,
+  claimsPage,
+  type RecordedVerdicts,
+  verdictsOf,
+} from '@tidegauge/loadtests/study/commands/claims';
 import { ClaimSyntaxError, parseClaimCheck } from '@tidegauge/loadtests/study/file/claim-language';
 import { readClaims } from '@tidegauge/loadtests/study/file/claims';
 import type { Level } from '@tidegauge/loadtests/study/model';
@@ -189,13 +195,6 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
       claims: [
         { id: 'load', verdict: 'agrees', reason: 'store citus is absent', shown: 'ratio 0.5 (0.4 to 0.6).' },
       ],
-      drivers: [
-        {
-          ...{ metric: 'read.mean', unit: 'ms', first: 'app', second: 'raw', factors: { workload: 'a' } },
-          second_mean: { value: { value: 4 } },
-          pairs: [{ value: 1 }, { value: 1 }],
-        },
-      ],
     };
     mkdirSync(join(directory, 'report'));
     writeFileSync(join(directory, 'report', 'analysis.json'), JSON.stringify(analysis));
@@ -203,12 +202,6 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
       ...{ claims: 's1', study: 's1-replication', size: 'quick', isPartial: false, date: '2026-11-22' },
       ...{ place: 'boards', machine: 'Cortex-A72, 4 processors, 4 GB' },
       verdicts: { load: { verdict: 'agrees', found: 'ratio 0.5 (0.4 to 0.6). store citus is absent' } },
-      application: [
-        {
-          ...{ store: 'citus', operation: 'read', threads: 1, combinations: 1, pairs: 2 },
-          ...{ unit: 'ms', raw: 4, difference: 1, low: 1, high: 1 },
-        },
-      ],
     });
     writeFileSync(join(directory, 'plan.json'), plan({ copies: {} }));
     assert.equal(verdictsOf(directory).isPartial, true, 'a part of the file is missing');
@@ -217,6 +210,18 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
   } finally {
     rmSync(directory, { recursive: true });
   }
+});
+
+test('verdicts of partial or quick results do not replace those of more', () => {
+  const recorded = (size: 'quick' | 'full', isPartial: boolean): RecordedVerdicts => ({
+    ...{ claims: 's2', study: 's2', size, isPartial, date: '2026-11-22', place: 'lab', machine: 'x', verdicts: {} },
+  });
+  const refused = (found: RecordedVerdicts, earlier: RecordedVerdicts) =>
+    assert.throws(() => assertNoLess(found, earlier, 'results/s2'), /results\/s2: these results are/);
+  refused(recorded('full', true), recorded('full', false));
+  refused(recorded('quick', false), recorded('full', true));
+  assertNoLess(recorded('full', true), recorded('quick', false), 'results/s2');
+  assertNoLess(recorded('full', false), recorded('full', false), 'results/s2');
 });
 
 test('published numbers have known flags, and a value where they count', () => {

@@ -7,8 +7,7 @@ import { readDocument } from '../archive/durable-files.ts';
 import { readEntries, readPlan } from '../archive/results.ts';
 import { readClaims } from '../file/claims.ts';
 import type { StudyFile } from '../file/study-file.ts';
-import type { Claim, Level, Study } from '../model.ts';
-import { type ApplicationCost, applicationCosts, type DriverDifference } from './application-cost.ts';
+import type { Claim } from '../model.ts';
 
 const STUDIES = fileURLToPath(new URL('../../../studies/', import.meta.url));
 /** Verdicts of the results that were recorded last, by claims file. They are committed; results are not. */
@@ -23,7 +22,6 @@ export interface RecordedVerdicts {
   readonly claims: string;
   readonly study: string;
   readonly size: 'quick' | 'full';
-  /** Planned runs are missing. */
   /** Whether runs of the plan, or parts of the file, are missing. */
   readonly isPartial: boolean;
   /** ISO 8601. */
@@ -31,7 +29,6 @@ export interface RecordedVerdicts {
   readonly place: string;
   readonly machine: string;
   readonly verdicts: Readonly<Record<string, RecordedVerdict>>;
-  readonly application: readonly ApplicationCost[];
 }
 
 interface RecordedVerdict {
@@ -51,25 +48,38 @@ interface Analysis {
     readonly reason: string;
     readonly shown: string;
   }[];
-  readonly drivers: readonly DriverDifference[];
 }
 
 /**
  * Records the verdicts of results in place of earlier ones of the same claims and place, and writes the page of all
  * claims.
  *
- * @throws {ConfigError} as `verdictsOf`
+ * @throws {ConfigError} as `verdictsOf`, and when the recorded verdicts are of more than these results
  */
 export function recordVerdicts(directories: readonly string[]): void {
   const keyOf = ({ claims, place }: RecordedVerdicts): string => `${claims} ${place}`;
   const recorded = new Map(readVerdicts().map((each) => [keyOf(each), each]));
   for (const directory of directories) {
     const found = verdictsOf(directory);
+    const earlier = recorded.get(keyOf(found));
+    if (earlier !== undefined) assertNoLess(found, earlier, directory);
     recorded.set(keyOf(found), found);
   }
   const sorted = [...recorded.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   writeFileSync(VERDICTS_FILE, `${JSON.stringify(sorted, null, 2)}\n`);
   writeFileSync(CLAIMS_PAGE, claimsPage());
+}
+
+/** An interrupted study, or a quick one, does not replace the verdicts of a whole one. */
+export function assertNoLess(found: RecordedVerdicts, earlier: RecordedVerdicts, directory: string): void {
+  const worthOf = ({ size, isPartial }: RecordedVerdicts): number =>
+    (size === 'quick' ? 0 : 2) + (isPartial ? 0 : 1);
+  if (worthOf(found) >= worthOf(earlier)) return;
+  const kind = ({ size, isPartial }: RecordedVerdicts): string => `${size}${isPartial ? ', partial' : ''}`;
+  throw new ConfigError([
+    `${directory}: these results are ${kind(found)}, and the recorded ones of ${earlier.date} are ${kind(earlier)}: ` +
+      'complete the study first (npm run study -- run), or remove the recorded ones from loadtests/studies/verdicts.json',
+  ]);
 }
 
 /** The text of docs/studies.md: all claims with the verdicts that are recorded. */
@@ -95,37 +105,7 @@ export function claimsPage(): string {
 | study | publication | results | claims | ${VERDICTS.join(' | ')} |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
-${applicationSection(verdicts)}${parts.map(section).join('')}`;
-}
-
-function applicationSection(recorded: readonly RecordedVerdicts[]): string {
-  const rows = recorded.flatMap(({ claims, place, size, application }) =>
-    application.map((cost) => {
-      const { store, operation, threads, combinations, pairs, unit, raw, difference, low, high } = cost;
-      const cells = [
-        ...[`[${claims.toUpperCase()}](#${claims}), ${place}, ${size}`, store, operation, String(threads)],
-        ...[`${pairs} in ${combinations}`, `${digits(raw)} ${unit}`],
-        `${digits(difference)} ${unit} (${digits(low)} to ${digits(high)})`,
-      ];
-      return `| ${cells.join(' | ')} |`;
-    }),
-  );
-  if (rows.length === 0) return '';
-  return `
-## What the application adds
-
-Each trial runs the same operations directly on the store (\`raw\`) and through the HTTP API (\`app\`). The table has the mean difference of the mean latencies with its 95 % interval, over
-all combinations of a study without faults, network profiles and target rates, with its smallest number of threads. Combinations, such as workloads and copies, have the same weight.
-
-| study | store | operation | threads | pairs in combinations | raw | app - raw |
-| --- | --- | --- | --- | --- | --- | --- |
-${rows.join('\n')}
-`;
-}
-
-/** Three significant digits, without an exponent. */
-function digits(value: number): string {
-  return Number(value.toPrecision(3)).toLocaleString('en', { maximumFractionDigits: 6 });
+${parts.map(section).join('')}`;
 }
 
 const VERDICTS = ['agrees', 'disagrees', 'undecided', 'not run'];
@@ -150,7 +130,7 @@ function section({
   readonly recorded: readonly RecordedVerdicts[];
 }): string {
   const rows = claims.map((claim) => {
-    const { id, text, source, check, notRun, because } = claim;
+    const { id, text, source, notRun, because } = claim;
     const where = source === null ? '' : ` (${source})`;
     const each = (show: (one: RecordedVerdicts | undefined) => string): string =>
       notRun !== null || recorded.length < 2
@@ -158,7 +138,6 @@ function section({
         : recorded.map((one) => `${one.place}: ${show(one)}`).join('<br>');
     const cells = [
       `${text}${where}`,
-      check === null ? '–' : `\`${check}\``,
       each((one) => verdictOf(claim, one)),
       each((one) => notRun ?? one?.verdicts[id]?.found ?? 'no results are recorded'),
       because ?? '',
@@ -170,8 +149,8 @@ function section({
 
 ${title}. ${recorded.length === 0 ? 'No results are recorded.' : recorded.map((each) => `Results: ${describe(each)}.`).join(' ')}
 
-| claim | check | verdict | found | known reason for another result |
-| --- | --- | --- | --- | --- |
+| claim | verdict | found | known reason for another result |
+| --- | --- | --- | --- |
 ${rows.join('\n')}
 `;
 }
@@ -217,14 +196,7 @@ export function verdictsOf(directory: string): RecordedVerdicts {
         { verdict, found: [shown, reason].filter((part) => part !== '').join(' ') },
       ]),
     ),
-    application: applicationCosts(analysis.drivers, constantLevels(plan)),
   };
-}
-
-/** Factors with one level in the whole study. */
-function constantLevels({ hard, easy, fixed }: Study): Readonly<Record<string, Level>> {
-  const single = Object.entries({ ...hard, ...easy }).filter(([, levels]) => levels.length === 1);
-  return { ...fixed, ...Object.fromEntries(single.map(([name, levels]) => [name, levels[0]!])) };
 }
 
 function readAnalysis(directory: string): Analysis {
