@@ -6,7 +6,7 @@ from itertools import combinations
 
 from tidegauge_analysis.archive import Run
 from tidegauge_analysis.cells import by_levels, label_of, varying
-from tidegauge_analysis.contrasts import Decision, decide, further_units, holm
+from tidegauge_analysis.contrasts import Contrast, Decision, decide, further_units, holm
 from tidegauge_analysis.document import Combination, Family, Group, Number, Pair, RunValue, Sentence
 from tidegauge_analysis.letters import compact_letters
 from tidegauge_analysis.metrics import Metric
@@ -41,6 +41,18 @@ class _Draft:
 
 def families(scope: Scope, metrics: Sequence[Metric], *, with_invalid: bool = False) -> list[Family]:
     """Analyse each metric under each combination of the factors that are analysed apart."""
+    drafts = _drafts(scope, metrics, with_invalid=with_invalid)
+    compared = _compared(drafts, scope.ledger)
+    return [_family(draft, compared[index]) for index, draft in enumerate(drafts)]
+
+
+def contrasts_of(scope: Scope, metrics: Sequence[Metric]) -> list[Contrast]:
+    """The comparisons of all families that have enough units."""
+    compared = _compared(_drafts(scope, metrics), scope.ledger)
+    return [one.contrast for pairs in compared for one in pairs.values() if one.contrast is not None]
+
+
+def _drafts(scope: Scope, metrics: Sequence[Metric], *, with_invalid: bool = False) -> list[_Draft]:
     drafts: list[_Draft] = []
     for part in scope.parts():
         levels = {name: [level] for name, level in part.study['fixed'].items()} | varying(part.study)
@@ -48,8 +60,7 @@ def families(scope: Scope, metrics: Sequence[Metric], *, with_invalid: bool = Fa
             per = {name: runs[0].factors[name] for name in part.per if name in runs[0].factors}
             groups = by_levels(runs, part.groups, levels)
             drafts.extend(_draft(part, metric, per, groups) for metric in metrics)
-    compared = _compared(drafts, scope.ledger)
-    return [_family(draft, compared[index]) for index, draft in enumerate(drafts)]
+    return drafts
 
 
 def _draft(scope: Scope, metric: Metric, per: Combination, parts: list[list[Run]]) -> _Draft:

@@ -1,0 +1,132 @@
+"""How often a study would decide wrongly: `python -m tidegauge_analysis.simulate RESULTS [--studies 500] [--drift 0.3]`.
+
+Takes the spread of the deployments of real results, gives all comparisons a ratio that is known, and judges such studies
+as `decide` does, block after block. Prints the share of studies with a false decision, the share of comparisons that are
+decided, and the blocks that they needed.
+"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidegauge_analysis.archive import read_archive
+from tidegauge_analysis.contrasts import FEWEST_UNITS, Contrast, Decision, decide, prior_of
+from tidegauge_analysis.families import contrasts_of
+from tidegauge_analysis.looks import SCHEDULE
+from tidegauge_analysis.problems import InputError, reported
+from tidegauge_analysis.report import scope_of
+
+RATIOS = (1.0, 1.02, 1.1, 1.3)
+"""Planted truths: none, within the margin, and beyond it."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What simulated studies decided."""
+
+    ratio: float
+    studies: int
+    comparisons: int
+    """Of each study."""
+    false_studies: float
+    """Share of the studies with a decision that is false: a difference that is none, or equivalence that is not."""
+    decided: float
+    """Share of the comparisons."""
+    blocks: float
+    """Mean number of blocks of a comparison until it was decided, or until the last look."""
+    decided_at_once: float
+    """Share of the comparisons that a study of so many blocks, judged once, decides."""
+
+
+def spreads_of(results: Path) -> list[float]:
+    """The standard deviation of the log ratio of a deployment, for each comparison of a results directory.
+
+    :raises ArchiveError: it is no results directory, or a file is missing or damaged
+    :raises InputError: no comparison has three deployments
+    """
+    scope, metrics, _ = scope_of(read_archive(results))
+    found = [float(np.std(one.units, ddof=1)) for one in contrasts_of(scope, metrics)]
+    if not found:
+        raise InputError(f'{results}: no comparison has {FEWEST_UNITS} deployments, so that nothing shows their spread')
+    return found
+
+
+def simulate(  # noqa: PLR0913
+    spreads: Sequence[float], ratio: float, *, studies: int, margin: float, alpha: float, drift: float, seed: int
+) -> Rates:
+    """Judge studies whose comparisons all have this ratio.
+
+    :param drift: change of the logarithm over the whole study, beside the spread of deployments: it stays in comparisons
+        that take no turns
+    """
+    draws = np.random.default_rng(seed)
+    each = alpha / len(SCHEDULE) / len(spreads)
+    most = SCHEDULE[-1]
+    false, decided, blocks, once = 0, 0, 0.0, 0
+    for _ in range(studies):
+        # Within a block the order is random, so a drift adds as much as half of the change over a block.
+        moved = draws.choice([-0.5, 0.5], (len(spreads), most)) * drift / most
+        units = math.log(ratio) + draws.normal(0, 1, (len(spreads), most)) * np.array(spreads)[:, None] + moved
+        verdicts, used = _judge(units, margin, each)
+        false += any(_is_false(verdict, ratio, margin) for verdict in verdicts)
+        decided += sum(verdict is not Decision.UNDECIDED for verdict in verdicts)
+        blocks += sum(used)
+        last = _at(units, most, margin, alpha / len(spreads))
+        once += sum(verdict is not Decision.UNDECIDED for verdict in last)
+    total = studies * len(spreads)
+    return Rates(ratio, studies, len(spreads), false / studies, decided / total, blocks / total, once / total)
+
+
+def _judge(units: NDArray[np.float64], margin: float, alpha: float) -> tuple[list[Decision], list[int]]:
+    """The first decision of each comparison, and the blocks that it needed."""
+    verdicts = [Decision.UNDECIDED] * len(units)
+    used = [SCHEDULE[-1]] * len(units)
+    for count in SCHEDULE:
+        for index, verdict in enumerate(_at(units, count, margin, alpha)):
+            if verdicts[index] is Decision.UNDECIDED and verdict is not Decision.UNDECIDED:
+                verdicts[index], used[index] = verdict, count
+    return verdicts, used
+
+
+def _at(units: NDArray[np.float64], count: int, margin: float, alpha: float) -> list[Decision]:
+    prior = prior_of([row[:count] for row in units])
+    return [decide(Contrast(tuple(row[:count].tolist()), prior), margin, alpha) for row in units]
+
+
+def _is_false(verdict: Decision, ratio: float, margin: float) -> bool:
+    inside = abs(math.log(ratio)) < math.log1p(margin)
+    if verdict is Decision.EQUIVALENT:
+        return not inside
+    return verdict is Decision.DIFFERENT and ratio == 1
+
+
+@reported
+def main(arguments: Sequence[str]) -> int:
+    """Run the program. Exit codes: 0 done, 1 the archive is damaged or too small, 2 bad usage."""
+    parser = argparse.ArgumentParser(prog='simulate', description='Show how often a study would decide wrongly.')
+    parser.add_argument('results', metavar='RESULTS', type=Path)
+    parser.add_argument('--studies', type=int, default=500, help='simulated studies of each ratio (default 500)')
+    parser.add_argument('--drift', type=float, default=0.0, help='change of the logarithm over a study (default 0)')
+    given = parser.parse_args(arguments)
+    plan = read_archive(given.results).study['analyse']
+    spreads = spreads_of(given.results)
+    rates = [
+        simulate(
+            spreads, ratio, studies=given.studies, margin=float(plan['margin']), alpha=float(plan['alpha']),
+            drift=given.drift, seed=1,
+        )
+        for ratio in RATIOS
+    ]  # fmt: skip
+    sys.stdout.write(f'{json.dumps([asdict(one) for one in rates], indent=1)}\n')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
