@@ -150,7 +150,11 @@ def _letters(
         return {}, 'No letters: not all pairs can be compared.'
     order = sorted(groups, key=lambda group: group.mean.value.value or 0.0, reverse=higher_is_better)
     different = {frozenset((pair.first, pair.second)) for pair in pairs if (pair.p.value or 0.0) < alpha}
-    return compact_letters([group.label for group in order], different), (
+    try:
+        letters = compact_letters([group.label for group in order], different)
+    except ValueError as error:
+        return {}, f'No letters: {error}.'
+    return letters, (
         f'Groups that share a letter are not shown to differ (p ≥ {alpha:g}, adjusted for all pairs). '
         'The group with the best mean has the letter a.'
     )

@@ -17,8 +17,8 @@ from tidegauge_analysis.series import effective_size, lag_one
 DEPLOYMENT, TRIAL = 'deployment', 'trial'
 
 ONE_DEPLOYMENT = (
-    f'fewer than {FEWEST_UNITS} deployments have both, and they did not take turns: nothing shows how much deployments '
-    'differ'
+    f'fewer than {FEWEST_UNITS} deployments have both, and no {FEWEST_UNITS} trials took turns: nothing shows how much '
+    'deployments differ'
 )
 NOT_POSITIVE = 'a value is not positive, so that there is no ratio'
 FEWEST_DEPENDENT = 8
