@@ -1,6 +1,6 @@
 /**
  * Calls `task` for every item, `width` of them at the same time. After a failure no further task starts. The first
- * failure is thrown when the running tasks have ended.
+ * failure is thrown when the running tasks have ended, and a generator of the items is closed.
  */
 export async function forEach<T>(
   items: Iterable<T> | AsyncIterable<T>,
@@ -17,5 +17,7 @@ export async function forEach<T>(
     }
   };
   await Promise.all(Array.from({ length: width }, () => work().catch((error) => failures.push(error))));
-  if (failures.length > 0) throw failures[0];
+  if (failures.length === 0) return;
+  await iterator.return?.();
+  throw failures[0];
 }

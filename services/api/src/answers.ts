@@ -7,7 +7,7 @@ import { beginJson, sendJson } from './send-json.ts';
 
 /** Approximate memory of one part of a list, bytes. A part is read, serialised and written at once. */
 const PART_BYTES = 32 * 1024;
-/** Memory reserved for a list of several parts, bytes: a part, a page of the store, buffers of the connection. */
+/** Memory reserved for a list of several parts, bytes: a part, a small page of the store, buffers of the connection. */
 const STREAM_BYTES = 8 * PART_BYTES;
 /** Approximate size at which a page of a list ends, bytes. Its `next` continues the list. */
 const LIST_BYTES = 4 * 1024 * 1024;

@@ -62,3 +62,20 @@ test('the failure of the items themselves is thrown', async () => {
     { message: 'no more' },
   );
 });
+
+test('a generator of the items is closed after a failure', async () => {
+  let isClosed = false;
+  const items = async function* () {
+    try {
+      yield 1;
+      yield 2;
+    } finally {
+      isClosed = true;
+    }
+  };
+  const failing = forEach(items(), 1, async () => {
+    throw new Error('no');
+  });
+  await assert.rejects(failing, { message: 'no' });
+  assert.equal(isClosed, true);
+});

@@ -7,9 +7,9 @@ import {
   MAX_METRICS_READ,
   type Store,
 } from '@tidegauge/storage';
-import type { Answers } from '../answers.ts';
+import { type Answers, Pages } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
-import { devicesOf } from '../device-list.ts';
+import { devicePagesOf, sizeOfDevice } from '../device-list.ts';
 import type { Call, Handlers } from '../dispatch.ts';
 import { defined, device, queryOf } from '../parameters.ts';
 
@@ -27,9 +27,9 @@ export function deviceHandlers(store: Store, cursors: Cursors, answers: Answers)
       const after = cursor === undefined ? undefined : cursors.read(key, cursor, isPosition)[0];
       await answers.list(response, {
         name: 'devices',
-        items: devicesOf(store, defined({ ...filter, after }), limit + 1, within),
+        items: new Pages(devicePagesOf(store, defined({ ...filter, after }), limit + 1, within)),
         limit,
-        sizeOf: (each) => 200 + 2 * JSON.stringify(each).length,
+        sizeOf: sizeOfDevice,
         toDocument: (each) => each,
         next: ({ name }) => cursors.write(key, [name]),
       });
