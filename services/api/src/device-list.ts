@@ -1,6 +1,12 @@
 import type { Device } from '@tidegauge/readings';
 import { isWithin } from '@tidegauge/service';
-import { compareText, type DeviceQuery, isMatch, MAX_ATTRIBUTES_LENGTH, type Store } from '@tidegauge/storage';
+import {
+  compareText,
+  type DeviceQuery,
+  isMatch,
+  MAX_ATTRIBUTES_LENGTH,
+  type Store,
+} from '@tidegauge/storage';
 import { defined } from './parameters.ts';
 
 /** Devices that one call of the store returns while the memory for larger pages is in use. */
