@@ -1,100 +1,156 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
 
-from results import Truth, write_results
-from tidegauge_analysis.document import Json, to_json
-from tidegauge_analysis.report import analyse
-from tidegauge_analysis.sizing import main, markdown, need, scalings
-from tidegauge_analysis.usl import Law, fit_scalability
-
-LAW = Law(0.05, 0.002, 1000.0)
-"""A latency of 1 ms with one node gives 1000 operations per second."""
+from results import Json, Truth, write_results
+from tidegauge_analysis.archive import read_archive
+from tidegauge_analysis.effects import Interval
+from tidegauge_analysis.service_use import Profile, Use, profiles, typical
+from tidegauge_analysis.sizing import (
+    Board,
+    Machine,
+    boards_for,
+    bytes_for,
+    delay_of,
+    demand_of,
+    highest_rate,
+    machine_of,
+    main,
+    predicted,
+    read_board,
+)
 
 
 @pytest.fixture(scope='module')
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp('sizing') / 'results'
+    """Operations of 1 ms, one after the other. The store uses half of it, the client a quarter."""
     truth = Truth(
-        hard={'store': ['cassandra'], 'nodes': [1, 2, 3, 4]}, easy={'workload': ['g'], 'driver': ['raw']},
-        latency={'cassandra': 1000.0}, effect=lambda factors: LAW.at(1) / LAW.at(factors['nodes']),
-        metrics=['throughput'], groups=['nodes'], per=['workload'], trials=6, operations=200, between_trials=0.005,
+        hard={'store': ['cassandra'], 'nodes': [1, 2, 3]}, easy={'workload': ['g'], 'driver': ['app']},
+        latency={'cassandra': 1000.0}, overhead=0.0, trials=5, operations=400, between_trials=0.01,
         fixed={'threads': 1, 'target': 0, 'records': 1000, 'fields': 10, 'rf': 2},
     )  # fmt: skip
-    write_results(path, truth)
-    (path / 'report').mkdir()
-    (path / 'report' / 'analysis.json').write_text(json.dumps(to_json(analyse(path)[0])))
+    return write_results(tmp_path_factory.mktemp('sizing') / 'results', truth)
+
+
+def only(path: Path) -> Profile:
+    (profile,) = profiles(read_archive(path))
+    return profile
+
+
+def use(**figures: object) -> Use:
+    fields: Json = {
+        'deployment': 'd1', 'store': 0.001, 'api': 0.001, 'client': 0.0, 'written': 4000.0, 'sent': 100.0,
+        'stored': 2000.0, 'throughput': 500.0, **figures,
+    }  # fmt: skip
+    return Use(**fields)
+
+
+def profile_of(uses: dict[tuple[int, int], list[Use]], **levels: object) -> Profile:
+    return Profile({'store': 'cassandra', 'workload': 'g', 'rf': 1, **levels}, 1, 'app', 2, uses)
+
+
+def test_demands_are_what_the_nodes_used_for_each_operation(results: Path) -> None:
+    profile = only(results)
+    assert profile.levels == {'store': 'cassandra', 'workload': 'g', 'rf': 2}
+    assert (profile.sizes, profile.copies, profile.driver, profile.processors) == ([1, 2, 3], 2, 'app', 2)
+    demand = demand_of(profile.under_load(1))
+    assert demand is not None
+    assert demand.processor.value == pytest.approx(0.0005, rel=0.03)
+    assert demand.processor.low < demand.processor.value < demand.processor.high
+    # The table has 1,000 records and 400 inserts.
+    assert profile.stored() == pytest.approx(2_100_000 / 1400)
+    # What /proc counts of processes is not what their disks got.
+    assert demand.written is None
+
+
+def test_the_rest_of_the_latency_is_a_wait_and_the_check_predicts_the_throughput(results: Path) -> None:
+    profile = only(results)
+    # The processors are used for 0.75 of 1 ms.
+    assert delay_of(profile) == pytest.approx(0.00025, rel=0.1)
+    assert predicted(profile, 2, 1) == pytest.approx(1000, rel=0.03)
+
+
+def test_boards_are_planned_for_a_rate_and_not_below_the_copies(results: Path) -> None:
+    profile, board = only(results), Machine(processors=4)
+    demand = demand_of(profile.under_load(1))
+    assert demand is not None
+    # Four processors do an operation in 0.5 ms each.
+    assert highest_rate(demand, board, 1).value == pytest.approx(8000, rel=0.04)
+    assert boards_for(profile, board, 100) == 2
+    assert boards_for(profile, board, 5 * 8000 * 0.6) == 5
+    assert boards_for(profile, board, 1e9) is None
+    slow = Machine(processors=4, speed=0.25)
+    assert boards_for(profile, slow, 5 * 2000 * 0.6) == 5
+    assert bytes_for(profile, 10, 1) == pytest.approx(10 * 86_400 * 1500)
+
+
+def test_the_resource_with_the_largest_demand_limits_the_rate() -> None:
+    uses = [use(), use()]
+    demand = demand_of(uses)
+    assert demand is not None
+    assert highest_rate(demand, Machine(4), 1).value == pytest.approx(2000)
+    assert highest_rate(demand, Machine(4, disk=2e6, network=1e6), 1).value == pytest.approx(500)
+    assert highest_rate(demand, Machine(4, disk=2e6, network=2e4), 3).value == pytest.approx(600)
+    on_one = profile_of({(1, 16): uses}, store='sqlite')
+    assert boards_for(on_one, Machine(4), 1300) == 1
+    assert boards_for(on_one, Machine(4), 1500) is None
+    # All runs have more threads than the machine has processors.
+    assert delay_of(on_one) is None
+
+
+def test_the_demand_under_load_of_the_nearest_number_of_nodes_is_used() -> None:
+    profile = profile_of({(1, 1): [use(store=1.0)], (1, 64): [use(store=2.0)], (3, 64): [use(store=3.0)]})
+    assert [profile.under_load(nodes)[0].store for nodes in (1, 2, 3, 15)] == [2.0, 3.0, 3.0, 3.0]
+    assert profile.under_load(1, without=1)[0].store == 3.0
+    assert profile_of({(1, 1): [use()]}).under_load(1, without=1) == [use()]
+
+
+def test_a_typical_figure_is_a_geometric_mean_with_deployments_as_the_unit() -> None:
+    # Logarithms 1 and 3: 2 with a standard error of 1, and 12.7062 for one degree of freedom.
+    found = typical([use(store=math.e), use(store=math.e**3)], lambda each: each.store)
+    assert found is not None
+    assert (found.value, found.high) == (pytest.approx(math.exp(2)), pytest.approx(math.exp(14.7062), rel=1e-3))
+    uses = [use(store=2.0), use(store=2.0), use(store=8.0, deployment='d2')]
+    grouped = typical(uses, lambda each: each.store)
+    assert grouped is not None
+    assert grouped.value == pytest.approx(4.0)
+    assert typical([use(), use(written=None)], lambda each: each.written) is None
+    assert typical([use()], lambda each: each.store) is None
+    assert typical([use(sent=0.0), use(sent=2.0)], lambda each: each.sent) == Interval(1.0, 0.0, 2.0)
+
+
+def board_file(path: Path, **changes: object) -> Path:
+    document = {
+        'format': 1, 'processors': 4, 'loopsPerSecond': {'value': 250.0, 'low': 240.0, 'high': 260.0},
+        'fsyncSeconds': 0.01, 'writeBytesPerSecond': 2e7, 'networkBytesPerSecond': None, **changes,
+    }  # fmt: skip
+    path.write_text(json.dumps(document))
     return path
 
 
-def test_boards_for_a_rate_and_a_retention_are_those_of_the_law(results: Path) -> None:
-    analysis = json.loads((results / 'report' / 'analysis.json').read_text())
-    (scaling,) = scalings(analysis)
-    assert sorted(scaling.throughput) == [1, 2, 3, 4]
-    assert scaling.factors == {'workload': 'g', 'rf': 2}
-    assert scaling.bytes_per_record == pytest.approx(2100)
-    sizes = sorted(scaling.throughput)
-    fit = fit_scalability(sizes, [scaling.throughput[size] for size in sizes])
-    assert fit.law.at(4) == pytest.approx(LAW.at(4), rel=0.03)
-    small = need(fit, scaling, 100, 1)
-    # Two copies need two boards, whatever the rate; 18 GB need two disks with 16 GB for data.
-    assert (small.for_rate, small.for_retention, small.is_extrapolated) == (2, 2, False)
-    large = need(fit, scaling, LAW.at(6) * 0.9, 1)
-    assert large.is_extrapolated
-    assert large.boards is not None
-    assert large.boards >= 5
-    assert need(fit, scaling, 1e6, 1).boards is None
+def test_a_calibrated_board_is_relative_to_the_machine_of_the_results(tmp_path: Path) -> None:
+    board = read_board(board_file(tmp_path / 'board.json'))
+    assert board == Board(4, 250.0, 0.01, 2e7, None)
+    assert machine_of(board, Board(2, 1000.0, 0.002, 1e8, 1e8)) == Machine(4, 0.25, 5.0, 2e7, None)
 
 
-def test_the_tables_mark_extrapolations(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(results), '--rate', '1000', '--rate', '1e6', '--retention-days', '1']) == 0
+def test_the_tables_answer_and_mark_what_was_not_measured(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = str(board_file(tmp_path / 'board.json'))
+    reference = str(board_file(tmp_path / 'reference.json', processors=2, loopsPerSecond={'value': 1000.0}))
+    plan = ['--sensors', '100', '--sensors', '100000', '--retention-days', '1', '--disk-bytes', '32e9']
+    assert main([str(results), *plan, '--board', board, '--reference', reference]) == 0
     text = capsys.readouterr().out
-    assert '| workload g, rf 2 | 1, 2, 3, 4 |' in text
-    assert 'not reached' in text
-    assert 'an extrapolation by the law' in text
-    assert main([str(results / 'nowhere')]) == 1
-    assert 'cannot be read: No such file or directory: make the report first: npm run study' in capsys.readouterr().err
-
-
-def test_too_few_numbers_of_nodes_give_a_reason(results: Path) -> None:
-    analysis = json.loads((results / 'report' / 'analysis.json').read_text())
-    for family in analysis['families']:
-        family['groups'] = family['groups'][:3]
-    text = markdown(analysis, [100], 1, 32e9)
-    assert text.startswith('No combination has 4 numbers of nodes')
-    assert 'the law needs 4 sizes' in text
-
-
-def over_threads(folder: Path, law: Law) -> Json:
-    """The analysis of results whose throughput over threads follows this law."""
-    truth = Truth(
-        hard={'store': ['cassandra']}, easy={'workload': ['g'], 'driver': ['raw'], 'threads': [1, 8, 16, 32, 64]},
-        latency={'cassandra': 1000.0}, effect=lambda factors: law.at(1) / law.at(factors['threads']),
-        metrics=['throughput'], groups=['store'], per=['workload', 'threads'], trials=4, operations=200,
-        between_trials=0.005, fixed={'nodes': 1, 'target': 0, 'records': 1000, 'fields': 10, 'rf': 1},
-    )  # fmt: skip
-    write_results(folder, truth)
-    return to_json(analyse(folder)[0])
-
-
-def test_throughput_that_only_rises_has_no_peak_and_no_tiny_numbers(tmp_path: Path) -> None:
-    text = markdown(over_threads(tmp_path, Law(0.2, 0.0, 1000.0)), [100], 1, 32e9)
-    (row,) = [line for line in text.splitlines() if line.startswith('| workload g')]
-    assert '| none |' in row
-    assert '| 0 (0 to ' in row
-
-
-def test_threads_have_a_law_and_no_boards(tmp_path: Path) -> None:
-    peaked = Law(0.02, 0.001, 1000.0)
-    analysis = over_threads(tmp_path, peaked)
-    (scaling,) = scalings(analysis, 'threads')
-    assert sorted(scaling.throughput) == [1, 8, 16, 32, 64]
-    assert scalings(analysis, 'nodes') == []
-    text = markdown(analysis, [100], 1, 32e9)
-    assert '| measured threads |' in text
-    assert 'Boards for the rate' not in text
-    means = {size: sum(values) / len(values) for size, values in scaling.throughput.items()}
-    assert max(means, key=means.__getitem__) == 32
-    peak = fit_scalability(sorted(means), [scaling.throughput[size] for size in sorted(means)]).law.peak
-    assert peak == pytest.approx(peaked.peak, rel=0.15)
+    assert '| store cassandra, workload g, rf 2 | 1 |' in text
+    assert '| combination | 100 sensors | 100,000 sensors |' in text
+    # 10,000 operations per second of 2 ms on four processors, of which 70 % are used.
+    (row,) = [line for line in text.splitlines() if line.startswith('| store cassandra') and 'GB' in line]
+    assert '| 2 \N{MULTIPLICATION SIGN} 1.3' in row
+    assert '*81 \N{MULTIPLICATION SIGN} 32\N{NO-BREAK SPACE}GB* (disk)' in row
+    assert main([str(results), '--board', board]) == 1
+    assert '--board and --reference belong together' in capsys.readouterr().err
+    assert main([str(results), '--board', str(results / 'plan.json'), '--reference', reference]) == 1
+    assert 'is not a file of npm run study -- calibrate' in capsys.readouterr().err

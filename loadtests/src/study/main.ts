@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   boolean,
@@ -7,9 +7,12 @@ import {
   ConfigError,
   defineCommand,
   defineConfig,
+  duration,
   EXIT,
+  inputFile,
   integer,
   oneOf,
+  outputFile,
   repeated,
   run,
   text,
@@ -20,6 +23,7 @@ import { say } from '../say.ts';
 import { differences, environmentOf } from './archive/environment.ts';
 import { verifyManifest } from './archive/manifest.ts';
 import { readEntries, readPlan } from './archive/results.ts';
+import { calibrate } from './commands/calibrate.ts';
 import { recordVerdicts } from './commands/claims.ts';
 import { comparisonText } from './commands/comparison-text.ts';
 import { defaultDirectory, isSameDirectory } from './commands/directories.ts';
@@ -184,12 +188,21 @@ export const program: CommandGroup = {
     }),
     sizing: defineCommand({
       name: 'sizing',
-      summary: 'Prints how many boards rates and a retention need, from results in which nodes vary.',
+      summary: 'Prints how many boards sensors need, from what operations used in results.',
       settings: {
-        directory: { ...directory, help: 'A results directory with a report.' },
-        rate: {
+        board: {
+          kind: inputFile(),
+          help: 'Calibration of the boards. Default: boards are like the machine of the results.',
+        },
+        reference: { kind: inputFile(), help: 'Calibration of the machine of the results.' },
+        sensors: {
           kind: repeated(integer(1, 10_000_000)),
-          help: 'Operations per second. Default: 10, 100, 1,000 and 10,000.',
+          help: 'Numbers of sensors. Default: 100, 1,000 and 10,000.',
+        },
+        every: {
+          kind: duration(0.001, 86_400),
+          default: '10s',
+          help: 'Time between two readings of a sensor.',
         },
         retentionDays: { kind: integer(1, 36_500), default: '365', help: 'Days that records are kept.' },
         disk: {
@@ -197,13 +210,41 @@ export const program: CommandGroup = {
           default: '29GiB',
           help: 'Disk of each board, such as 29GiB for a card of 32 GB. Half of it holds data.',
         },
+        results: {
+          kind: repeated(text('a results directory')),
+          required: true,
+          positional: true,
+          help: 'Results directories, such as one for each store.',
+        },
       },
-      run: ({ directory, rate, retentionDays, disk }) =>
+      run: ({ results, board, reference, sensors, every, retentionDays, disk }) =>
         runAnalysis('sizing', [
-          directory,
-          ...(rate ?? []).flatMap((each) => ['--rate', String(each)]),
+          ...results,
+          ...(board === null ? [] : ['--board', board]),
+          ...(reference === null ? [] : ['--reference', reference]),
+          ...(sensors ?? []).flatMap((each) => ['--sensors', String(each)]),
+          ...['--every', String(every)],
           ...['--retention-days', String(retentionDays), '--disk-bytes', String(disk)],
         ]),
+    }),
+    calibrate: defineCommand({
+      name: 'calibrate',
+      summary: 'Measures processors, memory and disk of this machine for sizing, in two minutes.',
+      details: 'It needs no database. Run it on a board that does nothing else.',
+      settings: {
+        output: { kind: outputFile(), help: 'Write the figures to this file too, as JSON.' },
+        disk: {
+          kind: text('a directory'),
+          default: '.',
+          help: 'A directory on the disk of the store. A file of 512 MiB is written there, and removed.',
+        },
+      },
+      async run({ output, disk }, signal) {
+        const figures = `${JSON.stringify(await calibrate(disk, signal), null, 2)}\n`;
+        if (output !== null) writeFileSync(output, figures);
+        process.stdout.write(figures);
+        return EXIT.OK;
+      },
     }),
     compare: defineCommand({
       name: 'compare',

@@ -1,203 +1,347 @@
-"""How many boards a rate and a retention need: `python -m tidegauge_analysis.sizing RESULTS [OPTIONS]`.
+"""How many boards sensors need: `python -m tidegauge_analysis.sizing RESULTS... [OPTIONS]`.
 
-Reads RESULTS/report/analysis.json of an experiment in which `nodes` or `threads` varies, fits the Universal Scalability
-Law to the throughput of each combination of the other factors, and prints tables in Markdown.
+Takes what operations used in results of experiments, and prints tables in Markdown: these demands, a check of the
+method, the rates and latencies of numbers of boards, and boards with their disks for numbers of sensors.
 """
 
 import argparse
-import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge_analysis.cells import label_of
-from tidegauge_analysis.document import Combination, Json
+from tidegauge_analysis.archive import read_archive, read_json
+from tidegauge_analysis.demand import Station, bottleneck, highest_throughput, load_of
 from tidegauge_analysis.effects import Interval
-from tidegauge_analysis.present import show
-from tidegauge_analysis.problems import InputError, reported, why_unreadable
-from tidegauge_analysis.usl import FEWEST_SIZES, ScalabilityFit, fit_scalability
+from tidegauge_analysis.present import NONE, combination, show
+from tidegauge_analysis.problems import InputError, reported
+from tidegauge_analysis.service_use import Profile, Use, profiles, typical
 
-RATES = (10.0, 100.0, 1000.0, 10_000.0)
-"""Operations per second."""
-
+SENSORS = (100, 1000, 10_000)
+EVERY_SECONDS = 10.0
 RETENTION_DAYS = 365.0
 DISK_BYTES = 32e9
-USABLE = 0.5
+
+USABLE_DISK = 0.5
 """Share of a disk for data: compaction and backups need the rest."""
+USABLE_TIME = 0.7
+"""Share of the highest throughput that boards are planned for: an operation then takes about three times its demand."""
 
 SECONDS_PER_DAY = 86_400
+ON_ONE_BOARD = frozenset({'sqlite', 'json', 'postgres', 'mariadb', 'mongodb'})
+"""Stores that the stacks deploy on one board. More boards do not make them faster."""
+BOARDS = (1, 2, 3, 4, 6, 10, 15)
+MOST_BOARDS = 1000
+AT_ONCE = (1, 16, 64)
 
-FARTHEST_PEAK = 10
-"""Times the largest measured size. The curve does not show a peak beyond it."""
-NEGLIGIBLE = 1e-9
-"""Parameters of the law below it are 0: the fit keeps them positive."""
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """Throughput over nodes or threads, with the same levels of all other factors."""
-
-    factors: Combination
-    throughput: dict[float, list[float]]
-    """Of each run, by the number of nodes or threads."""
-    bytes_per_record: float | None
-    """On all disks together, with the copies; the largest of all sizes."""
+TIMES = '\N{MULTIPLICATION SIGN}'
 
 
 @dataclass(frozen=True)
-class Need:
-    """Boards for one rate."""
+class Board:
+    """What `npm run study -- calibrate` measured."""
 
-    for_rate: int | None
-    """None: no number of boards reaches the rate, by the law."""
-    for_retention: int | None
-    """None: the bytes of a record were not measured."""
-    is_extrapolated: bool
-
-    @property
-    def boards(self) -> int | None:
-        """Boards for both."""
-        if self.for_rate is None:
-            return None
-        return max(self.for_rate, self.for_retention or 1)
+    processors: int
+    loops: float
+    """Loops per second of each processor, while all are busy."""
+    fsync: float
+    """Seconds."""
+    disk: float
+    """Bytes written per second."""
+    network: float | None
+    """Bytes per second; None: not known."""
 
 
-def scalings(analysis: Json, over: str = 'nodes') -> list[Scaling]:
-    """Throughput over a factor, `nodes` or `threads`, of each combination of the others, from `analysis.json`.
+@dataclass(frozen=True)
+class Machine:
+    """A board for a plan, relative to the machine of the results."""
 
-    Combinations with one size are left out.
+    processors: int
+    speed: float = 1.0
+    """Work of a processor in a second."""
+    wait: float = 1.0
+    """Time of a wait for the disk."""
+    disk: float | None = None
+    """Bytes written per second; None: not known, so it limits nothing."""
+    network: float | None = None
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What an operation needs, with intervals. The processor time is that of boards."""
+
+    processor: Interval
+    written: Interval | None
+    sent: Interval | None
+
+    def stations(self, machine: Machine, boards: int, pick: Callable[[Interval], float]) -> list[Station]:
+        """The resources of boards among which operations are spread evenly."""
+        found = [Station('processors', pick(self.processor) / machine.speed, boards * machine.processors)]
+        if self.written is not None and machine.disk is not None:
+            found.append(Station('disks', pick(self.written) / machine.disk, boards))
+        if self.sent is not None and machine.network is not None:
+            found.append(Station('network', pick(self.sent) / machine.network, boards))
+        return found
+
+
+def demand_of(uses: Sequence[Use]) -> Demand | None:
+    """Demand of some runs; None: there is one run."""
+    processor = typical(uses, lambda use: use.board)
+    if processor is None or processor.low <= 0:
+        return None
+    return Demand(processor, typical(uses, lambda use: use.written), typical(uses, lambda use: use.sent))
+
+
+def delay_of(profile: Profile) -> float | None:
+    """Seconds of an operation in which it waits without using a processor: for the disk, and for other nodes.
+
+    It is what remains of the latency in the runs with the fewest threads. None: all runs have more threads than the
+    machine has processors, so that latencies are queues.
     """
-    found: dict[str, tuple[Combination, dict[float, list[float]]]] = {}
-    for family in analysis['families']:
-        if family['metric'] != 'throughput':
-            continue
-        for group in family['groups']:
-            levels = {**analysis['study']['fixed'], **family['per'], **group['factors']}
-            if over not in {*family['per'], *group['factors']}:
-                continue
-            shown = {name: level for name, level in {**family['per'], **group['factors']}.items() if name != over}
-            shown.setdefault('rf', levels.get('rf', 1))
-            _, by_size = found.setdefault(json.dumps(shown, sort_keys=True), (shown, {}))
-            values = [value['value']['value'] for value in group['values']]
-            by_size.setdefault(float(levels[over]), []).extend(values)
-    return [
-        Scaling(factors, by_size, _bytes(analysis, factors)) for factors, by_size in found.values() if len(by_size) > 1
-    ]
+    threads = min(number for _, number in profile.uses)
+    if threads > profile.processors:
+        return None
+    nodes = min(size for size, number in profile.uses if number == threads)
+    uses = profile.uses[nodes, threads]
+    latency = sum(threads / use.throughput for use in uses) / len(uses)
+    return max(0.0, latency - load_of(_shared(profile, uses), threads).latency)
 
 
-def need(
-    fit: ScalabilityFit, scaling: Scaling, rate: float, retention_days: float, disk_bytes: float = DISK_BYTES
-) -> Need:
-    """Boards for a rate of writes that are kept for some days.
+def predicted(profile: Profile, nodes: int, threads: int) -> float:
+    """Throughput on the machine of the results, by the demand with another number of nodes if there is one."""
+    uses = profile.under_load(nodes, without=nodes)
+    return load_of(_shared(profile, uses), threads, delay_of(profile) or 0.0).throughput
 
-    The number for the rate is the smallest whose lower bound of throughput reaches it, and not below the copies.
+
+def highest_rate(demand: Demand, machine: Machine, boards: int) -> Interval:
+    """Operations per second that no number of operations at once exceeds."""
+
+    def at(pick: Callable[[Interval], float]) -> float:
+        return highest_throughput(demand.stations(machine, boards, pick))
+
+    return Interval(at(lambda each: each.value), at(lambda each: each.high), at(lambda each: each.low))
+
+
+def boards_for(profile: Profile, machine: Machine, rate: float) -> int | None:
+    """The smallest number of boards that is planned for a rate, with the upper bound of the demand.
+
+    It is not below the number of copies. None: no number reaches the rate.
     """
-    for_rate = fit.smallest_for(rate)
-    copies = int(float(scaling.factors.get('rf', 1)))
-    for_retention = None
-    if scaling.bytes_per_record is not None:
-        stored = rate * retention_days * SECONDS_PER_DAY * scaling.bytes_per_record
-        for_retention = max(copies, math.ceil(stored / (disk_bytes * USABLE)))
-    for_rate = None if for_rate is None else max(for_rate, copies)
-    return Need(for_rate, for_retention, for_rate is not None and fit.is_extrapolation(for_rate))
+    demands = {size: demand_of(profile.under_load(size)) for size in profile.sizes}
+    most = 1 if profile.levels.get('store') in ON_ONE_BOARD else MOST_BOARDS
+    for boards in range(profile.copies, most + 1):
+        demand = demands[profile.nearest(boards)]
+        if demand is not None and USABLE_TIME * highest_rate(demand, machine, boards).low >= rate:
+            return boards
+    return None
 
 
-def markdown(analysis: Json, rates: Sequence[float], retention_days: float, disk_bytes: float) -> str:
-    """The tables of a results directory, or why a combination has none."""
-    curves = [(over, scaling) for over in ('nodes', 'threads') for scaling in scalings(analysis, over)]
-    laws: dict[str, list[str]] = {'nodes': [], 'threads': []}
-    needs, left_out = [], []
-    for over, scaling in curves:
-        label = label_of(scaling.factors, scaling.factors)
-        sizes = sorted(scaling.throughput)
-        try:
-            fit = fit_scalability(sizes, [scaling.throughput[size] for size in sizes])
-        except ValueError as problem:
-            left_out.append(f'- {label}, over {over}: {problem}')
-            continue
-        laws[over].append(_law_row(label, fit, scaling, over))
-        if over == 'nodes':
-            cells = [_cell(need(fit, scaling, rate, retention_days, disk_bytes)) for rate in rates]
-            needs.append(f'| {label} | {" | ".join(cells)} |')
-    parts = [
-        _table(['combination', f'measured {over}', f'one of the {over} (gamma)', 'contention (alpha)',
-                'exchange (beta)', 'peak', 'error of the fit'], rows)
-        for over, rows in laws.items() if rows
-    ]  # fmt: skip
-    if needs:
-        note = (
-            f'Boards for the rate / boards for {retention_days:g} days of records on {show(disk_bytes, "bytes")} '
-            f'disks, of which {USABLE:.0%} hold data. *Italic*: beyond the measured nodes, an extrapolation by the law.'
+def bytes_for(profile: Profile, rate: float, retention_days: float) -> float | None:
+    """Bytes on all disks for the records of this many days, with the copies; None: not measured."""
+    stored = profile.stored()
+    return None if stored is None else stored * profile.inserts * rate * retention_days * SECONDS_PER_DAY
+
+
+def read_board(path: Path) -> Board:
+    """Read the file that `npm run study -- calibrate` writes.
+
+    :raises InputError: it is no such file
+    """
+    document = read_json(path)
+    try:
+        network = document['networkBytesPerSecond']
+        return Board(
+            processors=int(document['processors']),
+            loops=float(document['loopsPerSecond']['value']),
+            fsync=float(document['fsyncSeconds']),
+            disk=float(document['writeBytesPerSecond']),
+            network=None if network is None else float(network),
         )
-        parts += [_table(['combination', *(f'{show(rate)} operations/s' for rate in rates)], needs), note]
-    if not parts:
-        parts = [
-            f'No combination has {FEWEST_SIZES} numbers of nodes or threads with two runs each, which the law needs.'
-        ]
-    if left_out:
-        parts += ['Left out:', '\n'.join(left_out)]
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f'{path} is not a file of npm run study -- calibrate: {error} is missing or wrong') from error
+
+
+def machine_of(board: Board, reference: Board) -> Machine:
+    """The board relative to the machine of the results, which was calibrated in the same way."""
+    return Machine(
+        board.processors, board.loops / reference.loops, board.fsync / reference.fsync, board.disk, board.network
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the boards are for."""
+
+    sensors: Sequence[int]
+    every: float
+    """Seconds between two readings of a sensor."""
+    retention_days: float
+    disk_bytes: float
+
+
+def markdown(found: Sequence[Profile], machine: Machine | None, plan: Plan) -> str:
+    """The tables of some profiles.
+
+    :param machine: the boards; None: they are like the machine of the results
+    """
+    usable = [profile for profile in found if all(demand_of(profile.under_load(size)) for size in profile.sizes)]
+    parts = ['## What an operation needs', _demands(usable), '## Check', _check(usable)]
+    parts += ['## Rates of boards', _rates(usable, machine), '## Boards for sensors', _boards(usable, machine, plan)]
+    if not usable:
+        parts = ['No combination has two analysed runs whose processor time was measured.']
+    left = [f'- {combination(profile.levels)}' for profile in found if profile not in usable]
+    if usable and left:
+        parts += ['Left out, because a number of nodes has fewer than two runs:', '\n'.join(left)]
     return '\n\n'.join(parts) + '\n'
 
 
-def _table(header: Sequence[str], rows: Sequence[str]) -> str:
-    return '\n'.join([f'| {" | ".join(header)} |', '| --- |' + ' --- |' * (len(header) - 1), *rows])
+def _demands(found: Sequence[Profile]) -> str:
+    rows = []
+    for profile in found:
+        for size in profile.sizes:
+            uses = profile.under_load(size)
+            demand = demand_of(uses)
+            figures = [typical(uses, lambda use: use.store * 1e6), typical(uses, lambda use: use.api * 1e6)]
+            cells = [_interval(figure) for figure in figures]
+            cells += [_interval(demand.written if demand else None), _interval(demand.sent if demand else None)]
+            rows.append([combination(profile.levels), str(size), *cells, show(profile.stored(), 'bytes')])
+    header = ['combination', 'nodes', 'processor of the store, µs', 'of the API, µs', 'written, bytes', 'sent, bytes']
+    note = ''
+    if any(profile.driver == 'raw' for profile in found):
+        note = '\n\nSome results have no runs of the application: add its demand.'
+    return _table([*header, 'a record on the disks'], rows) + note
 
 
-def _law_row(label: str, fit: ScalabilityFit, scaling: Scaling, over: str) -> str:
-    """The residual error is a share of the largest mean, so that rows can be compared."""
-    peak = _peak(fit, over)
-    measured = ', '.join(f'{size:g}' for size in sorted(scaling.throughput))
-    largest = max(sum(values) / len(values) for values in scaling.throughput.values())
-    parts = [_interval(each) for each in (fit.gamma, fit.alpha, fit.beta)]
-    return f'| {label} | {measured} | {" | ".join(parts)} | {peak} | {fit.residual_error / largest:.0%} |'
+def _check(found: Sequence[Profile]) -> str:
+    rows, worst = [], 0.0
+    for profile in found:
+        for (nodes, threads), uses in sorted(profile.uses.items()):
+            measured = typical(uses, lambda use: use.throughput)
+            if measured is None:
+                continue
+            expected = predicted(profile, nodes, threads)
+            error = expected / measured.value - 1
+            worst = max(worst, abs(error))
+            cells = [str(nodes), str(threads), _interval(measured), show(float(round(expected))), f'{error:+.0%}']
+            rows.append([combination(profile.levels), *cells])
+    header = ['combination', 'nodes', 'threads', 'measured, operations/s', 'predicted', 'difference']
+    note = (
+        f'All nodes share the machine of the results. Each prediction is from the demand with the nearest other number '
+        f'of nodes, if there is one. The largest difference is {worst:.0%}.'
+    )
+    return f'{_table(header, rows)}\n\n{note}'
 
 
-def _peak(fit: ScalabilityFit, over: str) -> str:
-    if fit.law.peak is None or fit.law.peak > FARTHEST_PEAK * fit.largest:
-        return 'none'
-    return f'{fit.law.peak:.1f} {over}'
+def _rates(found: Sequence[Profile], machine: Machine | None) -> str:
+    rows = []
+    for profile in found:
+        board = machine or Machine(profile.processors)
+        delay = delay_of(profile)
+        for boards in BOARDS:
+            if boards < profile.copies or (boards > 1 and profile.levels.get('store') in ON_ONE_BOARD):
+                continue
+            demand = demand_of(profile.under_load(boards))
+            if demand is None:
+                continue
+            stations = demand.stations(board, boards, lambda each: each.value)
+            highest = highest_rate(demand, board, boards)
+            wait = board.wait if demand.written is not None and demand.written.value > 0 else 1.0
+            latencies = [
+                NONE if delay is None else show(round(load_of(stations, number, delay * wait).latency * 1e3, 2))
+                for number in AT_ONCE
+            ]
+            name = str(boards) if boards <= profile.sizes[-1] else f'*{boards}*'
+            planned = show(float(round(highest.low * USABLE_TIME)))
+            cells = [name, bottleneck(stations).name, _interval(highest), planned, ', '.join(latencies)]
+            rows.append([combination(profile.levels), *cells])
+    header = ['combination', 'boards', 'limited by', 'highest rate, operations/s', 'planned rate']
+    note = (
+        f'The planned rate is {USABLE_TIME:.0%} of the lower bound. *Italic*: more boards than were measured. {NONE}: '
+        'no run has at most as many threads as the machine has processors.'
+    )
+    at_once = ', '.join(str(number) for number in AT_ONCE)
+    return f'{_table([*header, f"mean latency with {at_once} at once, ms"], rows)}\n\n{note}'
+
+
+def _boards(found: Sequence[Profile], machine: Machine | None, plan: Plan) -> str:
+    rates = [sensors / plan.every for sensors in plan.sensors]
+    rows = [
+        [
+            combination(profile.levels),
+            *(_need(profile, machine or Machine(profile.processors), rate, plan) for rate in rates),
+        ]
+        for profile in found
+        if profile.inserts > 0.5
+    ]
+    if not rows:
+        return 'No workload of the results stores readings: measure workload i.'
+    header = ['combination', *(f'{show(float(sensors))} sensors' for sensors in plan.sensors)]
+    note = (
+        f'Boards {TIMES} space for {plan.retention_days:g} days on the disk of each. A sensor sends a reading every '
+        f'{plan.every:g} s, and each is an operation. Disks have {show(plan.disk_bytes, "bytes")}, of which '
+        f'{USABLE_DISK:.0%} hold data. (disk): the disk decides the number. *Italic*: more boards than were measured.'
+    )
+    return f'{_table(header, rows)}\n\n{note}'
+
+
+def _need(profile: Profile, machine: Machine, rate: float, plan: Plan) -> str:
+    for_rate = boards_for(profile, machine, rate)
+    if for_rate is None:
+        return 'not reached'
+    stored = bytes_for(profile, rate, plan.retention_days)
+    if stored is None:
+        return f'{for_rate}, disk unknown'
+    boards = max(for_rate, math.ceil(stored / (plan.disk_bytes * USABLE_DISK)))
+    if boards > 1 and profile.levels.get('store') in ON_ONE_BOARD:
+        return f'1 with a disk of {show(_digits(stored / USABLE_DISK), "bytes")}'
+    text = f'{boards} {TIMES} {show(_digits(stored / USABLE_DISK / boards), "bytes")}'
+    text = f'*{text}*' if boards > profile.sizes[-1] else text
+    return f'{text} (disk)' if boards > for_rate else text
+
+
+def _shared(profile: Profile, uses: Sequence[Use]) -> list[Station]:
+    """The processors of the machine of the results, which all nodes, the application and the client share."""
+    return [Station('processors', sum(use.board + use.client for use in uses) / len(uses), profile.processors)]
+
+
+def _interval(interval: Interval | None) -> str:
+    """`1,340 (1,290 to 1,400)`, with three significant digits."""
+    if interval is None:
+        return NONE
+    value, low, high = (show(_digits(each)) for each in (interval.value, interval.low, interval.high))
+    return f'{value} ({low} to {high})'
+
+
+def _digits(value: float, digits: int = 3) -> float:
+    if value == 0:
+        return 0.0
+    return round(value, digits - 1 - math.floor(math.log10(abs(value))))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return '\n'.join(f'| {" | ".join(cells)} |' for cells in [header, ['---'] * len(header), *rows])
 
 
 @reported
 def main(arguments: Sequence[str]) -> int:
-    """Run the program. Exit codes: 0 done, 1 the results have no report, 2 bad usage."""
-    parser = argparse.ArgumentParser(prog='tidegauge_analysis.sizing', description='Boards for rates and retention.')
-    parser.add_argument('results', type=Path)
-    parser.add_argument('--rate', type=float, action='append', help='operations per second; can be repeated')
+    """Run the program. Exit codes: 0 done, 1 a file cannot be used, 2 bad usage."""
+    parser = argparse.ArgumentParser(prog='tidegauge_analysis.sizing', description='Boards for sensors.')
+    parser.add_argument('results', type=Path, nargs='+')
+    parser.add_argument('--board', type=Path, help='calibration of the boards')
+    parser.add_argument('--reference', type=Path, help='calibration of the machine of the results')
+    parser.add_argument('--sensors', type=int, action='append', help='can be repeated')
+    parser.add_argument('--every', type=float, default=EVERY_SECONDS, help='seconds between two readings of a sensor')
     parser.add_argument('--retention-days', type=float, default=RETENTION_DAYS)
     parser.add_argument('--disk-bytes', type=float, default=DISK_BYTES)
     given = parser.parse_args(arguments)
-    path = given.results / 'report' / 'analysis.json'
-    try:
-        analysis: Json = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        advice = f'make the report first: npm run study -- report {given.results}'
-        raise InputError(f'{path}: cannot be read: {why_unreadable(error)}: {advice}') from error
-    sys.stdout.write(markdown(analysis, given.rate or RATES, given.retention_days, given.disk_bytes))
+    if (given.board is None) != (given.reference is None):
+        raise InputError('--board and --reference belong together: calibrate the board, and the machine of the results')
+    machine = None if given.board is None else machine_of(read_board(given.board), read_board(given.reference))
+    found = [profile for path in given.results for profile in profiles(read_archive(path))]
+    plan = Plan(given.sensors or SENSORS, given.every, given.retention_days, given.disk_bytes)
+    sys.stdout.write(markdown(found, machine, plan))
     return 0
-
-
-def _bytes(analysis: Json, factors: Combination) -> float | None:
-    found = [
-        each['bytes_per_record']['value']['value']
-        for each in analysis['resources']
-        if all(each['factors'].get(name, level) == level for name, level in factors.items())
-    ]
-    return max((value for value in found if value is not None), default=None)
-
-
-def _interval(interval: Interval) -> str:
-    value, low, high = (0 if abs(each) < NEGLIGIBLE else each for each in (interval.value, interval.low, interval.high))
-    return f'{show(value)} ({show(low)} to {show(high)})'
-
-
-def _cell(found: Need) -> str:
-    for_rate = 'not reached' if found.for_rate is None else str(found.for_rate)
-    if found.is_extrapolated:
-        for_rate = f'*{for_rate}*'
-    return f'{for_rate} / {"unknown" if found.for_retention is None else found.for_retention}'
 
 
 if __name__ == '__main__':
