@@ -47,8 +47,8 @@ def use(**figures: object) -> Use:
     return Use(**fields)
 
 
-def profile_of(uses: dict[tuple[int, int], list[Use]], **levels: object) -> Profile:
-    return Profile({'store': 'cassandra', 'workload': 'g', 'rf': 1, **levels}, 1, 'app', 2, uses)
+def profile_of(uses: dict[tuple[int, int], list[Use]], *, apart: bool = False, **levels: object) -> Profile:
+    return Profile({'store': 'cassandra', 'workload': 'g', 'rf': 1, **levels}, 1, 'app', 2, apart, uses)
 
 
 def test_demands_are_what_the_nodes_used_for_each_operation(results: Path) -> None:
@@ -98,6 +98,15 @@ def test_the_resource_with_the_largest_demand_limits_the_rate() -> None:
     assert boards_for(on_one, Machine(4), 1500) is None
     # All runs have more threads than the machine has processors.
     assert delay_of(on_one) is None
+
+
+def test_nodes_share_a_machine_with_the_client_unless_each_has_its_own() -> None:
+    uses = [use(client=0.002, throughput=100.0)] * 2
+    shared, apart = (profile_of({(3, 1): uses}, apart=each) for each in (False, True))
+    # 10 ms, of which 4 ms are work; with the client elsewhere, 2 ms are.
+    assert (delay_of(shared), delay_of(apart)) == (pytest.approx(0.006), pytest.approx(0.008))
+    assert predicted(shared, 3, 1000) == pytest.approx(2 / 0.004, rel=0.01)
+    assert predicted(apart, 3, 1000) == pytest.approx(6 / 0.002, rel=0.01)
 
 
 def test_the_demand_under_load_of_the_nearest_number_of_nodes_is_used() -> None:

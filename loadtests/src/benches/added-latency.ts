@@ -27,7 +27,7 @@ export interface AddedLatency {
 /** More sections make them shorter, so that they depend on one another; fewer make the interval wide. */
 const SECTIONS = 20;
 const FEWEST_SECTIONS = 5;
-/** Operations in a section from which its median and its 99th percentile say something. */
+/** Operations that a section needs for its median, and for its 99th percentile. */
 const FOR_MEDIAN = 5;
 const FOR_P99 = 100;
 /** A median is known well enough within this share of the store's own median, or within this time. */

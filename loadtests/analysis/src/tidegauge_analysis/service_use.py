@@ -1,6 +1,7 @@
 """What the operations of runs used, for each operation: processor time by component, bytes on disks and in networks."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -54,7 +55,9 @@ class Profile:
     copies: int
     driver: str
     processors: int
-    """Of the machine that ran everything."""
+    """Of each node if each had its own machine, else of the machine that ran everything."""
+    apart: bool
+    """Whether each node had its own machine, and the client too."""
     uses: dict[tuple[int, int], list[Use]]
 
     @property
@@ -101,9 +104,9 @@ def profiles(archive: Archive) -> list[Profile]:
             continue
         levels = {name: run.factors[name] for name in names if name in run.factors}
         copies = int(run.factors.get('rf', 1))
-        processors = int(archive.environment.get('cores', 1))
+        processors, apart = _machines(archive.environment)
         key = tuple(str(level) for level in levels.values())
-        profile = found.setdefault(key, Profile(levels, copies, driver, processors, {}))
+        profile = found.setdefault(key, Profile(levels, copies, driver, processors, apart, {}))
         size = (int(run.factors.get('nodes', 1)), int(run.factors.get('threads', 1)))
         profile.uses.setdefault(size, []).append(use)
     return list(found.values())
@@ -133,6 +136,14 @@ def typical(uses: Sequence[Use], figure: Callable[[Use], float | None]) -> Inter
     half = float(stats.t.ppf(0.975, len(values) - 1)) * float(logs.std(ddof=1)) / math.sqrt(len(values))
     mean = float(logs.mean())
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+
+
+def _machines(environment: Json) -> tuple[int, bool]:
+    """Processors of a machine, and whether each node had its own. A swarm has boards such as `3 x (arm64, 4 cores)`."""
+    boards = re.search(r'(\d+) cores', str(environment.get('boards')))
+    if environment.get('place') == 'swarm' and boards is not None:
+        return int(boards[1]), True
+    return int(environment.get('cores', 1)), False
 
 
 def _names(study: Json) -> list[str]:

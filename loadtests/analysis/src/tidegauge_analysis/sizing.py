@@ -105,13 +105,13 @@ def delay_of(profile: Profile) -> float | None:
     nodes = min(size for size, number in profile.uses if number == threads)
     uses = profile.uses[nodes, threads]
     latency = sum(threads / use.throughput for use in uses) / len(uses)
-    return max(0.0, latency - load_of(_shared(profile, uses), threads).latency)
+    return max(0.0, latency - load_of(_machines(profile, uses, nodes), threads).latency)
 
 
 def predicted(profile: Profile, nodes: int, threads: int) -> float:
     """Throughput on the machine of the results, by the demand with another number of nodes if there is one."""
     uses = profile.under_load(nodes, without=nodes)
-    return load_of(_shared(profile, uses), threads, delay_of(profile) or 0.0).throughput
+    return load_of(_machines(profile, uses, nodes), threads, delay_of(profile) or 0.0).throughput
 
 
 def highest_rate(demand: Demand, machine: Machine, boards: int) -> Interval:
@@ -227,8 +227,8 @@ def _check(found: Sequence[Profile]) -> str:
             rows.append([combination(profile.levels), *cells])
     header = ['combination', 'nodes', 'threads', 'measured, operations/s', 'predicted', 'difference']
     note = (
-        f'All nodes share the machine of the results. Each prediction is from the demand with the nearest other number '
-        f'of nodes, if there is one. The largest difference is {worst:.0%}.'
+        f'Each prediction is from the demand with the nearest other number of nodes, if there is one, and for the '
+        f'processors that ran everything. The largest difference is {worst:.0%}.'
     )
     return f'{_table(header, rows)}\n\n{note}'
 
@@ -300,9 +300,10 @@ def _need(profile: Profile, machine: Machine, rate: float, plan: Plan) -> str:
     return f'{text} (disk)' if boards > for_rate else text
 
 
-def _shared(profile: Profile, uses: Sequence[Use]) -> list[Station]:
-    """The processors of the machine of the results, which all nodes, the application and the client share."""
-    return [Station('processors', sum(use.board + use.client for use in uses) / len(uses), profile.processors)]
+def _machines(profile: Profile, uses: Sequence[Use], nodes: int) -> list[Station]:
+    """The processors of the results: of each node, or of the one machine that nodes, application and client share."""
+    busy = sum(use.board if profile.apart else use.board + use.client for use in uses) / len(uses)
+    return [Station('processors', busy, profile.processors * (nodes if profile.apart else 1))]
 
 
 def _interval(interval: Interval | None) -> str:
