@@ -52,3 +52,12 @@ def test_what_has_no_solution_is_refused() -> None:
         load_of([], 1)
     with pytest.raises(ValueError, match='nothing limits'):
         highest_throughput([Station('processor', 0.0)])
+
+
+def test_a_process_that_uses_one_processor_limits_the_throughput() -> None:
+    stations, limits = [Station('processors', 0.004, 4)], [Station('process', 0.002)]
+    assert load_of(stations, 1, limits=limits) == load_of(stations, 1)
+    busy = load_of(stations, 100, limits=limits)
+    assert busy.throughput == pytest.approx(500)
+    assert busy.latency == pytest.approx(0.2)
+    assert load_of(stations, 100, think=0.1, limits=limits).latency == pytest.approx(0.1)

@@ -41,7 +41,7 @@ def only(path: Path) -> Profile:
 
 def use(**figures: object) -> Use:
     fields: Json = {
-        'deployment': 'd1', 'store': 0.001, 'api': 0.001, 'client': 0.0, 'written': 4000.0, 'sent': 100.0,
+        'deployment': 'd1', 'store': 0.0016, 'api': 0.0004, 'client': 0.0, 'written': 4000.0, 'sent': 100.0,
         'stored': 2000.0, 'throughput': 500.0, **figures,
     }  # fmt: skip
     return Use(**fields)
@@ -93,6 +93,10 @@ def test_the_resource_with_the_largest_demand_limits_the_rate() -> None:
     assert highest_rate(demand, Machine(4), 1).value == pytest.approx(2000)
     assert highest_rate(demand, Machine(4, disk=2e6, network=1e6), 1).value == pytest.approx(500)
     assert highest_rate(demand, Machine(4, disk=2e6, network=2e4), 3).value == pytest.approx(600)
+    # The API is one process on each board, which uses one processor.
+    served = demand_of([use(api=0.001)] * 2)
+    assert served is not None
+    assert highest_rate(served, Machine(4), 3).value == pytest.approx(3000)
     on_one = profile_of({(1, 16): uses}, store='sqlite')
     assert boards_for(on_one, Machine(4), 1300) == 1
     assert boards_for(on_one, Machine(4), 1500) is None
@@ -101,11 +105,11 @@ def test_the_resource_with_the_largest_demand_limits_the_rate() -> None:
 
 
 def test_nodes_share_a_machine_with_the_client_unless_each_has_its_own() -> None:
-    uses = [use(client=0.002, throughput=100.0)] * 2
+    uses = [use(store=0.0019, api=0.0001, client=0.0002, throughput=100.0)] * 2
     shared, apart = (profile_of({(3, 1): uses}, apart=each) for each in (False, True))
-    # 10 ms, of which 4 ms are work; with the client elsewhere, 2 ms are.
-    assert (delay_of(shared), delay_of(apart)) == (pytest.approx(0.006), pytest.approx(0.008))
-    assert predicted(shared, 3, 1000) == pytest.approx(2 / 0.004, rel=0.01)
+    # 10 ms, of which 2.2 ms are work, or 2 ms with the client elsewhere.
+    assert (delay_of(shared), delay_of(apart)) == (pytest.approx(0.0078), pytest.approx(0.008))
+    assert predicted(shared, 3, 1000) == pytest.approx(2 / 0.0022, rel=0.01)
     assert predicted(apart, 3, 1000) == pytest.approx(6 / 0.002, rel=0.01)
 
 

@@ -65,11 +65,15 @@ def highest_throughput(stations: Sequence[Station]) -> float:
     return 1 / largest
 
 
-def load_of(stations: Sequence[Station], at_once: int, delay: float = 0.0, think: float = 0.0) -> Load:
+def load_of(
+    stations: Sequence[Station], at_once: int, delay: float = 0.0, think: float = 0.0, limits: Sequence[Station] = ()
+) -> Load:
     """Solve the closed network in which this number of operations is under way, by exact mean value analysis.
 
     :param delay: seconds of each operation in which it queues nowhere. It is a part of the latency
     :param think: seconds between two operations of a client, which are no part of the latency
+    :param limits: what limits the throughput although its time is that of another station: a process that uses one
+        processor at a time. More operations at once then only wait longer
     :raises ValueError: there is no operation, or a time is negative
     """
     if at_once < 1 or delay < 0 or think < 0 or any(station.demand < 0 for station in stations):
@@ -84,4 +88,7 @@ def load_of(stations: Sequence[Station], at_once: int, delay: float = 0.0, think
             raise ValueError('the operations need no time')
         throughput = number / (latency + think)
         queues = [throughput * time for time in times]
-    return Load(throughput, latency)
+    slowest = max((station.each for station in limits), default=0.0)
+    if slowest * throughput <= 1:
+        return Load(throughput, latency)
+    return Load(1 / slowest, at_once * slowest - think)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge_analysis.archive import read_archive, read_json
-from tidegauge_analysis.demand import Station, bottleneck, highest_throughput, load_of
+from tidegauge_analysis.demand import Load, Station, bottleneck, highest_throughput, load_of
 from tidegauge_analysis.effects import Interval
 from tidegauge_analysis.present import NONE, combination, show
 from tidegauge_analysis.problems import InputError, reported
@@ -72,6 +72,8 @@ class Demand:
     """What an operation needs, with intervals. The processor time is that of boards."""
 
     processor: Interval
+    api: Interval
+    """Of these, the time of the API. A process of it uses one processor at a time, and each board has one."""
     written: Interval | None
     sent: Interval | None
 
@@ -84,13 +86,19 @@ class Demand:
             found.append(Station('network', pick(self.sent) / machine.network, boards))
         return found
 
+    def limits(self, machine: Machine, boards: int, pick: Callable[[Interval], float]) -> list[Station]:
+        """Processes that limit the rate although their time is that of the processors."""
+        return [Station('API', pick(self.api) / machine.speed, boards)]
+
 
 def demand_of(uses: Sequence[Use]) -> Demand | None:
     """Demand of some runs; None: there is one run."""
     processor = typical(uses, lambda use: use.board)
-    if processor is None or processor.low <= 0:
+    api = typical(uses, lambda use: use.api)
+    if processor is None or api is None or processor.low <= 0:
         return None
-    return Demand(processor, typical(uses, lambda use: use.written), typical(uses, lambda use: use.sent))
+    written, sent = typical(uses, lambda use: use.written), typical(uses, lambda use: use.sent)
+    return Demand(processor, api, written, sent)
 
 
 def delay_of(profile: Profile) -> float | None:
@@ -111,14 +119,17 @@ def delay_of(profile: Profile) -> float | None:
 def predicted(profile: Profile, nodes: int, threads: int) -> float:
     """Throughput on the machine of the results, by the demand with another number of nodes if there is one."""
     uses = profile.under_load(nodes, without=nodes)
-    return load_of(_machines(profile, uses, nodes), threads, delay_of(profile) or 0.0).throughput
+    limits = [Station('API', sum(use.api for use in uses) / len(uses))]
+    if profile.driver != 'k6':
+        limits.append(Station('client', sum(use.client for use in uses) / len(uses)))
+    return load_of(_machines(profile, uses, nodes), threads, delay_of(profile) or 0.0, limits=limits).throughput
 
 
 def highest_rate(demand: Demand, machine: Machine, boards: int) -> Interval:
     """Operations per second that no number of operations at once exceeds."""
 
     def at(pick: Callable[[Interval], float]) -> float:
-        return highest_throughput(demand.stations(machine, boards, pick))
+        return highest_throughput([*demand.stations(machine, boards, pick), *demand.limits(machine, boards, pick)])
 
     return Interval(at(lambda each: each.value), at(lambda each: each.high), at(lambda each: each.low))
 
@@ -244,16 +255,17 @@ def _rates(found: Sequence[Profile], machine: Machine | None) -> str:
             demand = demand_of(profile.under_load(boards))
             if demand is None:
                 continue
-            stations = demand.stations(board, boards, lambda each: each.value)
+            stations = demand.stations(board, boards, _value)
+            limits = demand.limits(board, boards, _value)
             highest = highest_rate(demand, board, boards)
             wait = board.wait if demand.written is not None and demand.written.value > 0 else 1.0
             latencies = [
-                NONE if delay is None else show(round(load_of(stations, number, delay * wait).latency * 1e3, 2))
+                NONE if delay is None else _milliseconds(load_of(stations, number, delay * wait, limits=limits))
                 for number in AT_ONCE
             ]
             name = str(boards) if boards <= profile.sizes[-1] else f'*{boards}*'
             planned = show(float(round(highest.low * USABLE_TIME)))
-            cells = [name, bottleneck(stations).name, _interval(highest), planned, ', '.join(latencies)]
+            cells = [name, bottleneck([*stations, *limits]).name, _interval(highest), planned, ', '.join(latencies)]
             rows.append([combination(profile.levels), *cells])
     header = ['combination', 'boards', 'limited by', 'highest rate, operations/s', 'planned rate']
     note = (
@@ -304,6 +316,14 @@ def _machines(profile: Profile, uses: Sequence[Use], nodes: int) -> list[Station
     """The processors of the results: of each node, or of the one machine that nodes, application and client share."""
     busy = sum(use.board if profile.apart else use.board + use.client for use in uses) / len(uses)
     return [Station('processors', busy, profile.processors * (nodes if profile.apart else 1))]
+
+
+def _value(interval: Interval) -> float:
+    return interval.value
+
+
+def _milliseconds(load: Load) -> str:
+    return show(_digits(load.latency * 1e3))
 
 
 def _interval(interval: Interval | None) -> str:
