@@ -8,6 +8,7 @@ import pytest
 from sample_analysis import HOSTILE, sample_analysis
 from tidegauge_analysis import load_plots, plots
 from tidegauge_analysis.figures import Drawing
+from tidegauge_analysis.present import show_estimate
 
 ANALYSIS, _ = sample_analysis()
 STAMP = 'quick results'
@@ -89,7 +90,7 @@ def test_a_figure_has_the_same_bytes_each_time(name: str) -> None:
 
 def test_a_description_has_the_values() -> None:
     group = ANALYSIS['families'][0]['groups'][0]
-    assert f'{group["mean"]["value"]["value"]:,.0f} [' in draw('bars').description
+    assert f': {show_estimate(group["mean"])}, letter' in draw('bars').description
     assert f', letter {group["letters"]}' in draw('bars').description
 
 

@@ -28,10 +28,24 @@ def test_a_value_is_shown_with_about_four_digits_and_its_unit(value: float | Non
 
 def test_an_estimate_is_rounded_by_its_interval() -> None:
     sample = Sample()
-    assert show_estimate(to_json(sample.estimate(5172.43, 4981.2, 5363.9, 'ops/s'))) == '5,172 [4,981, 5,364]\xa0ops/s'
+    assert show_estimate(to_json(sample.estimate(5172.43, 4981.2, 5363.9, 'ops/s'))) == '5,170 [4,980, 5,360]\xa0ops/s'
     assert show_estimate(to_json(sample.estimate(1.23456, 1.23, 1.24, 'ms'))) == '1.2346 [1.2300, 1.2400]\xa0ms'
     assert show_estimate(to_json(sample.estimate(12.5, None, None, 's'))) == '12.5\xa0s'
     assert show_estimate(to_json(sample.none('s', 'none'))) == '\N{EN DASH}'
+    of_sizes = sample.estimate(1_234_567, 1_210_000, 1_260_000, 'bytes')
+    assert show_estimate(to_json(of_sizes)) == '1.235\xa0MB [1.210\xa0MB, 1.260\xa0MB]'
+    # A bound that is not zero is not shown as zero.
+    assert show_estimate(to_json(sample.estimate(1.5, 0.02, 41, ''))) == '1.50 [0.02, 41.00]'
+    assert show_estimate(to_json(sample.estimate(1, -80, 120, ''))) == '0 [\N{MINUS SIGN}80, 120]'
+
+
+def test_a_sentence_shows_an_estimate_with_the_digits_of_its_interval() -> None:
+    values = {'n1': 1.83333, 'n2': 1.61234, 'n3': 2.08765, 'n4': 0.123456}
+    numbers = {name: {'id': name, 'value': value, 'unit': ''} for name, value in values.items()}
+    assert plain('{n1} ({n2!} to {n3!}), and {n4}', numbers) == '1.83 (1.61 to 2.09), and 0.1235'
+    assert plain('A has {n1} times that of B ({n2!} to {n3!})', numbers) == 'A has 1.83 times that of B (1.61 to 2.09)'
+    # The bounds are not those of the first number.
+    assert plain('{n4} of {n1} ({n2!} to {n3!})', numbers) == '0.1235 of 1.83 (1.61 to 2.09)'
 
 
 def test_a_small_p_is_shown_as_below_a_bound() -> None:

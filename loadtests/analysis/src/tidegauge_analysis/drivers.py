@@ -12,7 +12,7 @@ from tidegauge_analysis.contrasts import FEWEST_UNITS
 from tidegauge_analysis.document import Combination, DriverDifference, Estimate, Number, Sentence
 from tidegauge_analysis.effects import Interval, mean
 from tidegauge_analysis.metrics import Metric
-from tidegauge_analysis.numbers import anchor, interval_in_words, missing
+from tidegauge_analysis.numbers import anchor, estimate_in_words, missing
 from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.units import Comparison, Observation, compare, mean_of, with_priors
 
@@ -132,12 +132,13 @@ def _sentence(found: DriverDifference) -> Sentence:
     value, low, high = found.difference.value, found.difference.low, found.difference.high
     if value.id is None:
         return Sentence(f'{start}: no result, because {value.reason}.')
-    ratio = f', or {{{found.ratio.value.id}}} times' if found.ratio.value.id else ''
+    times = estimate_in_words(found.ratio)
+    ratio = f', or {times} times' if found.ratio.value.id else ''
     if low.id is None:
         return Sentence(f'{start}: a difference of {{{value.id}}}{ratio}, without an interval, because {low.reason}.')
     shown = 'not shown to differ from zero' if _includes_zero(low, high) else 'shown to differ from zero'
     units = f'{found.n} {found.kind}s'
-    return Sentence(f'{start}: a difference of {interval_in_words(value, low, high)}{ratio}, {shown} by {units}.')
+    return Sentence(f'{start}: a difference of {estimate_in_words(found.difference)}{ratio}, {shown} by {units}.')
 
 
 def _includes_zero(low: Number, high: Number) -> bool:

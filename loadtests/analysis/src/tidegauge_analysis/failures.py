@@ -9,7 +9,7 @@ from tidegauge_analysis.archive import Json, Operations, Run, analysed
 from tidegauge_analysis.cells import Cell, cells_of
 from tidegauge_analysis.document import Estimate, FailureRow, Number, Sentence
 from tidegauge_analysis.scope import Scope
-from tidegauge_analysis.numbers import anchor, interval_in_words, missing, no_estimate
+from tidegauge_analysis.numbers import anchor, estimate_in_words, missing, no_estimate
 from tidegauge_analysis.summaries import sample_of
 
 RECOVERED = 0.9
@@ -151,14 +151,14 @@ def _words(row: FailureRow) -> str:
     """The row as a sentence."""
     if row.recovered:
         of_runs = f' in {row.recovered} of {row.n} runs' if row.recovered < row.n else ''
-        back = f'the rate was 90 % of that before again after {_shown(row.recovery)}{of_runs}'
+        back = f'the rate was 90 % of that before again after {estimate_in_words(row.recovery)}{of_runs}'
     else:
         back = f'the rate stayed below 90 % of that before until the end of the run, in {row.n} of {row.n} runs'
-    slow = f'it was lower for {_shown(row.slow)} in all'
-    pause = f'the longest time without a successful operation was {_shown(row.pause)}'
+    slow = f'it was lower for {estimate_in_words(row.slow)} in all'
+    pause = f'the longest time without a successful operation was {estimate_in_words(row.pause)}'
     parts = [f'{row.label}: {back}; {slow}, and {pause}.']
     if row.failed_share.value.id:
-        parts.append(f'{_shown(row.failed_share)} of the operations after the failure failed.')
+        parts.append(f'{estimate_in_words(row.failed_share)} of the operations after the failure failed.')
     if row.checked.id and row.lost.id:
         lost = 'none lacked' if row.lost.value == 0 else f'{{{row.lost.id}!}} lacked'
         parts.append(f'Of {{{row.checked.id}!}} records read after the restart, {lost} an acknowledged write.')
@@ -167,7 +167,3 @@ def _words(row: FailureRow) -> str:
     else:
         parts.append('No record was read after the restart.')
     return ' '.join(parts)
-
-
-def _shown(estimate: Estimate) -> str:
-    return interval_in_words(estimate.value, estimate.low, estimate.high)

@@ -110,6 +110,11 @@ def interval_in_words(value: Number, low: Number, high: Number) -> str:
     return f'{{{value.id}}} ({{{low.id}!}} to {{{high.id}!}})' if low.id and high.id else f'{{{value.id}}}'
 
 
+def estimate_in_words(estimate: Estimate) -> str:
+    """Placeholders of an estimate that has a value, as `interval_in_words`."""
+    return interval_in_words(estimate.value, estimate.low, estimate.high)
+
+
 def ratio_in_words(ratio: float, low: float | None, high: float | None) -> str:
     """The ratio of B to A with its bounds, which can be infinite or missing."""
     bounds = ('no bound' if bound is None or math.isinf(bound) else f'{bound:.3f}' for bound in (low, high))

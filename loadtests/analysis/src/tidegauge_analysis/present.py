@@ -16,6 +16,9 @@ LOW_P = 0.001
 
 _SCALES = ((1e12, 'T'), (1e9, 'G'), (1e6, 'M'), (1e3, 'k'))
 _PLACEHOLDER = re.compile(r'\{(n\d+!?)\}')
+_INTERVAL = re.compile(r'\{(n\d+)!?\}[^{}]*\(\{(n\d+)!\} to \{(n\d+)!\}\)')
+"""A value and, after some words, its bounds."""
+
 _P_FORMULAS = ('_p', 'holm')
 
 
@@ -44,11 +47,19 @@ def numbers_in(value: object) -> Iterator[Json]:
 
 
 def show(value: float | None, unit: str = '', *, decimals: int | None = None, with_unit: bool = True) -> str:
-    """Show a value with its unit. Sizes in bytes get a decimal prefix; others have about four significant digits."""
+    """Show a value with its unit. Sizes in bytes get a decimal prefix; others have about four significant digits.
+
+    :param decimals: of the value in its unit, without a prefix; negative: it is rounded to tens, hundreds, …
+    """
     if value is None:
         return NONE
     scaled, prefixed = _scale(value, unit)
-    text = _round(scaled, 4) if decimals is None or scaled != value else f'{scaled:,.{decimals}f}'
+    if decimals is None:
+        text = _round(scaled, 4)
+    else:
+        places = decimals + (round(math.log10(value / scaled)) if scaled else 0)
+        # Adding zero removes the sign of a zero.
+        text = f'{round(scaled, places) + 0.0:,.{max(0, places)}f}'
     text = text.replace('-', MINUS)
     if not with_unit or not prefixed:
         return text
@@ -63,18 +74,18 @@ def show_p(value: float | None) -> str:
 
 
 def show_entry(entry: Json) -> str:
-    """Show an entry of `numbers.json`: a p value, or a value with its unit."""
+    """Show an entry of `numbers.json`: a p value, or a value with its unit. `decimals`: as `fill` adds them."""
     if entry.get('formula', '').endswith(_P_FORMULAS) or entry.get('inputs', {}).get('what') == 'p':
         return show_p(entry['value'])
-    return show(entry['value'], entry['unit'])
+    return show(entry['value'], entry['unit'], decimals=entry.get('decimals'))
 
 
 def decimals_of(estimate: Json) -> int | None:
-    """Decimals that show two significant digits of half the interval; None without an interval."""
-    low, high = estimate['low']['value'], estimate['high']['value']
-    if low is None or high is None or high <= low:
-        return None
-    return max(0, min(6, 1 - math.floor(math.log10((high - low) / 2))))
+    """Decimals that the interval allows: two significant digits of its half. None without an interval.
+
+    They are negative for a half above a hundred. A bound that is not zero is not rounded to zero, down to 0.000001.
+    """
+    return _decimals(estimate['low'], estimate['high'])
 
 
 def show_estimate(estimate: Json, *, with_unit: bool = True) -> str:
@@ -101,12 +112,20 @@ def capital(text: str) -> str:
 def fill(text: str, numbers: dict[str, Json]) -> list[str | Json]:
     """Divide a sentence into text and the numbers that its placeholders name. `{n17!}` leaves out the unit.
 
+    In `{n1} times that of B ({n2!} to {n3!})`, all three numbers have the `decimals` that the interval allows.
+
     :raises KeyError: a placeholder names a number that does not exist
     """
+    decimals = {
+        name: _decimals(numbers[low], numbers[high])
+        for value, low, high in _INTERVAL.findall(text)
+        for name in (value, low, high)
+    }
     found: list[str | Json] = []
     for index, part in enumerate(_PLACEHOLDER.split(text)):
         if index % 2:
-            number = numbers[part.removesuffix('!')]
+            name = part.removesuffix('!')
+            number = {**numbers[name], 'decimals': decimals.get(name)}
             bare = part.endswith('!') and not number['unit'].startswith('bytes')
             found.append({**number, 'unit': ''} if bare else number)
         elif part:
@@ -131,6 +150,16 @@ def level_of(level: object) -> str:
     if isinstance(level, float) and level.is_integer():
         return str(int(level))
     return str(level)
+
+
+def _decimals(lower: Json, upper: Json) -> int | None:
+    low, high = lower['value'], upper['value']
+    if low is None or high is None or high <= low:
+        return None
+    places = 1 - math.floor(math.log10((high - low) / 2))
+    if low * high > 0:
+        places = max(places, -math.floor(math.log10(min(abs(low), abs(high)))))
+    return min(6, places)
 
 
 def _scale(value: float, unit: str) -> tuple[float, str]:

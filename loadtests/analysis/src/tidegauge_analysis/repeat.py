@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 
 from tidegauge_analysis.document import Estimate, Number
+from tidegauge_analysis.numbers import interval_in_words
 from tidegauge_analysis.page import Block, Page, Section, to_html
 from tidegauge_analysis.plots import values_by_run
 from tidegauge_analysis.present import Json
@@ -117,16 +118,7 @@ def make_page(documents: Sequence[Json], names: Sequence[str], command: str, *, 
         stamp=stamp,
         stamp_reason='Sizes are small, to show that it works. Do not quote the figures.' if quick else '',
         question='How much do the figures vary from run to run?',
-        summary=[
-            f'{path}: mean {{{row["mean"]["value"]["id"]}}}'
-            + (
-                f', 95 % interval {{{row["mean"]["low"]["id"]}}} to {{{row["mean"]["high"]["id"]}}}.'
-                if row['mean']['low']['id']
-                else '.'
-            )
-            for path, row in list(rows.items())
-            if path in main[:3]
-        ],
+        summary=[f'{path}: the mean is {_in_words(rows[path]["mean"])}.' for path in main[:3]],
         facts=facts,
         picture=drawing,
         notes=notes,
@@ -194,6 +186,10 @@ def _about_dependence(runs: int, dependent: Sequence[str]) -> list[str]:
         shown = ', '.join(dependent[:5]) + (', …' if len(dependent) > 5 else '')
         return [f'Runs depend on the run before them, so that the intervals are too narrow: {shown}.']
     return ['No figure shows that a run depends on the run before it.']
+
+
+def _in_words(mean: Json) -> str:
+    return interval_in_words(*(Number(**mean[part]) for part in ('value', 'low', 'high')))
 
 
 def _name_of(value: object) -> str | None:

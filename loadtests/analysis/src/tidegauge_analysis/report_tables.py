@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from tidegauge_analysis.metrics import in_words
 from tidegauge_analysis.numbers import anchor
-from tidegauge_analysis.present import Json, capital, combination, level_of, plain, show
+from tidegauge_analysis.present import Json, capital, combination, decimals_of, level_of, plain, show
 from tidegauge_analysis.tables import Cell, Column, Table
 
 TEXT = True
@@ -392,7 +392,8 @@ class Tables:
 def _mean_and_letters(group: Json | None) -> str:
     if group is None or group['mean']['value']['value'] is None:
         return NONE
-    return f'{show(group["mean"]["value"]["value"])} {group["letters"] or ""}'.strip()
+    mean = show(group['mean']['value']['value'], decimals=decimals_of(group['mean']))
+    return f'{mean} {group["letters"] or ""}'.strip()
 
 
 MINUS = '\N{MINUS SIGN}'
