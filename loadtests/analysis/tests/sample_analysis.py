@@ -84,8 +84,8 @@ def sample_analysis(*, quick: bool = True, partial: bool = True, question: str =
     families.append(_single_family(sample))
     first = families[0]
     sentence = d.Sentence(
-        f'With workload a, hbase, raw has the highest throughput: {{{first.groups[2].mean.value.id}}}, '
-        f'95 % interval {{{first.groups[2].mean.low.id}}} to {{{first.groups[2].mean.high.id}}}.'
+        f'With workload a, hbase, raw has the highest throughput: {{{first.groups[2].mean.value.id}}} '
+        f'({{{first.groups[2].mean.low.id}!}} to {{{first.groups[2].mean.high.id}!}}).'
     )
     analysis = d.Analysis(
         study=_study(quick=quick, question=question or None),
@@ -93,7 +93,9 @@ def sample_analysis(*, quick: bool = True, partial: bool = True, question: str =
         run_rows=_run_rows(),
         environment={'cpu': 'Test CPU', 'cores': 2, 'memoryBytes': 8 << 30, 'system': 'Linux 6.1', HOSTILE: HOSTILE},
         versions={'d1': {'postgres': '17.5'}, 'd2': {'cassandra': '5.0.6'}},
-        summary=[sentence, d.Sentence('The application adds latency to every store.'), d.Sentence(HOSTILE)],
+        answer=[sentence, d.Sentence('The application adds latency to every store.')],
+        limits=[d.Sentence('Each combination was deployed once.'), d.Sentence(HOSTILE)],
+        summary=[d.Sentence('Of all 90 pairs, 60 are shown to differ.')],
         families=families,
         drivers=_drivers(sample, values),
         series=_series(sample),

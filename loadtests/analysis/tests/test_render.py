@@ -162,6 +162,40 @@ def test_an_analysis_without_any_run_gives_a_report(tmp_path: Path) -> None:
     assert 'Validity' in Checked(text).text
 
 
+def test_question_answer_picture_and_limits_come_first(report: Path) -> None:
+    text = (report / 'report.html').read_text(encoding='utf-8')
+    order = ['class="question"', 'class="words"', 'id="fig-overview"', 'class="limits"', 'id="details"', '<nav']
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_more_ratios_than_the_first_screen_holds_have_a_picture_below(tmp_path: Path) -> None:
+    analysis, _ = sample_analysis()
+    analysis['claims'] = []
+    render(analysis, tmp_path)
+    shown = {name: _described(tmp_path / 'figures' / f'{name}.svg') for name in ('overview', 'ratios')}
+    assert {name: len(rows) for name, rows in shown.items()} == {'overview': 8, 'ratios': 30}
+    # Pairs with the best group come first.
+    assert all('hbase, raw' in row for row in shown['overview'])
+    assert shown['ratios'][:8] == shown['overview']
+
+
+def test_long_notes_are_folded(tmp_path: Path) -> None:
+    analysis, _ = sample_analysis()
+    for notes, is_open in (['A note.'], True), (['A note. ' * 20] * 6, False):
+        analysis['notes'] = notes
+        found = Checked(render(analysis, tmp_path).read_text(encoding='utf-8'))
+        folded = [attributes for tag, attributes in found.elements if tag == 'details']
+        assert ('open' in folded[0]) == is_open
+
+
+def _described(svg: Path) -> list[str]:
+    """The rows in the description of a figure."""
+    found = re.search(r'<desc [^>]*>(.*?)\.</desc>', svg.read_text(encoding='utf-8'), re.DOTALL)
+    assert found is not None
+    return found[1].split('; ')
+
+
 def test_formulas_have_words() -> None:
     assert words('mean_low') == 'lower bound of the arithmetic mean'
     assert words('some_new_formula') == 'some new formula'
@@ -173,7 +207,7 @@ def _little() -> tuple[Json, list[Json]]:
     analysis, numbers = sample_analysis()
     for part in (
         'run_rows', 'families', 'drivers', 'series', 'latencies', 'curves', 'resources', 'failures', 'rules',
-        'validity', 'sensitivity', 'published', 'extremes', 'loads', 'load_groups', 'summary',
+        'validity', 'sensitivity', 'published', 'extremes', 'loads', 'load_groups', 'answer', 'summary',
     ):  # fmt: skip
         analysis[part] = []
     return analysis, numbers

@@ -667,8 +667,12 @@ class Analysis:
     """Facts of the machine and versions of the servers, as the archive has them."""
     versions: dict[str, dict[str, str]]
     """Versions of the servers by deployment."""
+    answer: list[Sentence]
+    """At most two sentences; where no run is valid, why, and what to do."""
+    limits: list[Sentence]
+    """How far the answer holds."""
     summary: list[Sentence]
-    """The answer in about three sentences."""
+    """The results behind the answer."""
     families: list[Family]
     drivers: list[DriverDifference]
     series: list[TrialSeries]
@@ -692,6 +696,8 @@ class Analysis:
     notes: list[str] = field(default_factory=list)
     """What a reader must know first: partial or quick results, damaged or missing files."""
     second: SecondMachine | None = None
+    invalid_families: list[Family] = field(default_factory=list)
+    """The families of the invalid runs where no run is valid; otherwise empty. They are no result."""
     format: int = 1
 
 

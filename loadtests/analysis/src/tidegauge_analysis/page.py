@@ -33,7 +33,7 @@ class Block:
     tables: list[Table] = field(default_factory=list)
     """Beside the figures where there is space."""
     folded: str = ''
-    """Folds the tables under this title."""
+    """Folds the items, the figures and the tables under this title."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,14 @@ class Page:
     """Why the results must not be quoted; empty: they may be."""
     stamp_reason: str
     question: str
-    summary: list[str]
-    facts: list[tuple[str, str]]
+    answer: list[str]
+    """At most two sentences. The first screen has them, with the question, the picture and the limits."""
     picture: Drawing | None
+    limits: list[str]
+    """How far the answer holds."""
+    summary: list[str]
+    """The results behind the answer."""
+    facts: list[tuple[str, str]]
     notes: list[str]
     sections: list[Section]
     numbers: Json

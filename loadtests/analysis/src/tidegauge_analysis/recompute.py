@@ -253,7 +253,7 @@ def verdict(entry, p, alpha, margin):  # of a pair with this entry for its ratio
 
 def conclusions(analysis, entries):  # pairs of what the report has and what the numbers give, with the place
     alpha, margin = (analysis['study'][name] for name in ('alpha', 'margin'))
-    for family in analysis['families']:
+    for family in analysis['families'] + analysis['invalid_families']:
         groups, p = family['groups'], {}
         for pair in family['pairs']:
             place, number = f'{family["id"]}: {pair["first"]} and {pair["second"]}', pair['p']['id']

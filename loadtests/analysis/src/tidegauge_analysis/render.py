@@ -18,8 +18,14 @@ from tidegauge_analysis.tables import Cell, Column, Table, write_tables
 FIGURES = ('bars', 'boxes', 'drivers', 'series', 'histograms', 'timelines', 'curves', 'sweeps', 'resources')
 """Kinds of figures that an experiment file can name; without any, all are drawn."""
 
+FIRST_ROWS = 8
+"""Ratios in the picture of the first screen."""
+
 MOST_ROWS = 30
-"""Groups in the picture of the summary. It fits a page."""
+"""Ratios in the picture that has more of them. It fits a page."""
+
+MOST_ITEMS = 10
+"""Longer lists are folded."""
 
 MOST_SENTENCES = 3
 """Pairs of a family in words. The table has all."""
@@ -46,7 +52,7 @@ def render(analysis: Json, out: Path, numbers: Json | None = None) -> Path:
 
 
 def stamp_of(analysis: Json) -> tuple[str, str]:
-    """The stamp of quick and partial results, and its reason. Both are empty for complete results."""
+    """The stamp of quick, partial and invalid results, and its reason. Both are empty for complete results."""
     words, reasons = [], []
     if analysis['study']['quick']:
         words.append('quick')
@@ -56,6 +62,9 @@ def stamp_of(analysis: Json) -> tuple[str, str]:
         words.append('partial')
         done, planned = (show(runs[key]['value']) for key in ('done', 'planned'))
         reasons.append(f'Planned runs are missing: {done} runs were done, {planned} are planned.')
+    if analysis['invalid_families']:
+        words.append('invalid')
+        reasons.append('Figures and tables show the invalid runs. They are no result.')
     return (f'{" and ".join(words)} results' if words else ''), ' '.join(reasons)
 
 
@@ -63,11 +72,12 @@ class Report:
     """Arranges the parts of an analysis on a page."""
 
     def __init__(self, analysis: Json, numbers: Json) -> None:
-        self.analysis = analysis
+        # Without a valid run, the families of the invalid ones are shown, with the stamp.
+        self.analysis = {**analysis, 'families': analysis['families'] or analysis['invalid_families']}
         self.numbers = numbers
         self.by_id = {entry['id']: entry for entry in numbers['numbers']}
         self.stamp, self.stamp_reason = stamp_of(analysis)
-        self.tables = Tables(analysis, self.by_id, self.stamp)
+        self.tables = Tables(self.analysis, self.by_id, self.stamp)
         wanted = [name for name in analysis['study']['figures'] if name in FIGURES]
         self.wanted = set(wanted or FIGURES)
 
@@ -75,10 +85,10 @@ class Report:
         """The whole page."""
         study, analysis = self.analysis['study'], self.analysis
         sections = [
-            self._drivers(), self._contributions(), self._second(), self._comparisons(), self._series(),
-            self._latencies(), self._sweeps(), self._curves(), self._failures(), self._loads(), self._resources(),
-            self._validity(), self._published(), self._claims(), self._methods(), self._environment(),
-            self._recompute(),
+            self._all_ratios(), self._claims(), self._drivers(), self._contributions(), self._second(),
+            self._comparisons(), self._series(), self._latencies(), self._sweeps(), self._curves(), self._failures(),
+            self._loads(), self._resources(), self._validity(), self._published(), self._methods(),
+            self._environment(), self._recompute(),
         ]  # fmt: skip
         return Page(
             title=study['title'],
@@ -87,9 +97,11 @@ class Report:
             stamp=self.stamp,
             stamp_reason=self.stamp_reason,
             question=study['question'] or '',
+            answer=[sentence['text'] for sentence in analysis['answer']],
+            picture=self._picture(),
+            limits=[sentence['text'] for sentence in analysis['limits']],
             summary=[sentence['text'] for sentence in analysis['summary']],
             facts=self._facts(),
-            picture=self._picture(),
             notes=analysis['notes'],
             sections=[section for section in sections if section is not None],
             numbers=self.numbers,
@@ -108,42 +120,67 @@ class Report:
             ('Plan', study['plan_hash'][:12]),
         ]
 
-    def _picture(self) -> Drawing | None:
-        """The answer: verdicts on claims, or ratios of groups, or what the application adds; on a logarithmic axis."""
-        analysis = self.analysis
-        claims = [
-            {'label': claim['text'], 'ratio': claim['pooled'], 'verdict': claim['verdict']}
-            if claim['pooled']['value']['value'] is not None
-            else {'label': claim['text'], 'ratio': claim['parts'][0]['result'], 'verdict': claim['verdict']}
-            for claim in analysis['claims']
+    def _ratios(self) -> tuple[list[Json], str]:
+        """The ratios that answer the question, and their title: of claims, or of groups, or of drivers."""
+        for rows, title in (self._ratios_of_claims(), self._ratios_of_pairs(), self._ratios_of_drivers()):
+            shown = [row for row in rows if row['ratio']['value']['value'] is not None]
+            if shown:
+                return shown, title
+        return [], ''
+
+    def _ratios_of_claims(self) -> tuple[list[Json], str]:
+        rows = [
+            {
+                'label': claim['text'],
+                'ratio': claim['parts'][0]['result'] if claim['pooled']['value']['value'] is None else claim['pooled'],
+                'verdict': claim['verdict'],
+            }
+            for claim in self.analysis['claims']
             if claim['parts'] and claim['parts'][0]['measure'] == 'ratio'
         ]
-        title = 'Claims: the ratio that each is about, with 95 % intervals'
-        found = self._forest(claims, title, 'first / second (logarithmic)')
-        if found is not None:
-            return found
-        families = [f for f in analysis['families'] if f['pairs']]
-        metric = families[0]['metric'] if families else ''
-        pairs = [
-            {'label': ', '.join(filter(None, [combination(f['per']), f'{p["first"]} / {p["second"]}'])), **p}
-            for f in families
-            if f['metric'] == metric
-            for p in f['pairs']
-        ]
-        found = self._forest(pairs, f'{capital(in_words(metric))}: ratios of groups', 'first / second (logarithmic)')
-        if found is not None:
-            return found
-        rows = analysis['drivers']
-        shown = [
-            {**row, 'label': f'{row["label"]}: {row["first"]} / {row["second"]}'}
-            for row in rows
-            if row['metric'] == rows[0]['metric']
-        ]
-        metric = rows[0]['metric'] if rows else ''
-        return self._forest(shown, f'{capital(in_words(metric))}: ratios of drivers', 'first / second (logarithmic)')
+        return rows, 'Claims: the ratio that each is about, with 95 % intervals'
 
-    def _forest(self, rows: list[Json], title: str, axis: str) -> Drawing | None:
-        return plots.forest(rows[:MOST_ROWS], 'overview', self.stamp, plots.Forest(title, axis))
+    def _ratios_of_pairs(self) -> tuple[list[Json], str]:
+        """Pairs of the first metric. Those with the best group of their family come first."""
+        families = [family for family in self.analysis['families'] if family['pairs']]
+        metric = families[0]['metric'] if families else ''
+        first: list[Json] = []
+        others: list[Json] = []
+        for family in families:
+            best = _best(family)
+            for pair in family['pairs'] if family['metric'] == metric else []:
+                names = f'{pair["first"]} / {pair["second"]}'
+                label = ', '.join(filter(None, [combination(family['per']), names]))
+                (first if best in {pair['first'], pair['second']} else others).append({**pair, 'label': label})
+        return [*first, *others], f'{capital(in_words(metric))}: ratios of groups'
+
+    def _ratios_of_drivers(self) -> tuple[list[Json], str]:
+        drivers = self.analysis['drivers']
+        metric = drivers[0]['metric'] if drivers else ''
+        rows = [
+            {**row, 'label': f'{row["label"]}: {row["first"]} / {row["second"]}'}
+            for row in drivers
+            if row['metric'] == metric
+        ]
+        return rows, f'{capital(in_words(metric))}: ratios of drivers'
+
+    def _forest(self, rows: list[Json], name: str, title: str) -> Drawing | None:
+        return plots.forest(rows, name, self.stamp, plots.Forest(title, 'first / second (logarithmic)'))
+
+    def _picture(self) -> Drawing | None:
+        """The answer: the first ratios."""
+        rows, title = self._ratios()
+        shown = f', {FIRST_ROWS} of {len(rows)}' if len(rows) > FIRST_ROWS else ''
+        return self._forest(rows[:FIRST_ROWS], 'overview', f'{title}{shown}')
+
+    def _all_ratios(self) -> Section | None:
+        """The ratios of the first screen with those that have no place there."""
+        rows, title = self._ratios()
+        if len(rows) <= FIRST_ROWS:
+            return None
+        shown = f', {MOST_ROWS} of {len(rows)}' if len(rows) > MOST_ROWS else ''
+        drawing = self._forest(rows[:MOST_ROWS], 'ratios', f'{title}{shown}')
+        return Section('ratios', 'More ratios', [Block(figures=[] if drawing is None else [drawing])])
 
     def _draw(
         self, kind: str, make: Callable[[list[Json], str, str], Drawing | None], rows: list[Json], name: str
@@ -173,7 +210,8 @@ class Report:
         overviews = self.tables.overviews()
         if overviews:
             blocks.insert(0, Block(tables=overviews, folded='Means and letters of all workloads'))
-        return Section('comparisons', 'Comparisons', blocks) if blocks else None
+        title = 'Comparisons of invalid runs' if self.analysis['invalid_families'] else 'Comparisons'
+        return Section('comparisons', title, blocks) if blocks else None
 
     def _loads(self) -> Section | None:
         tables = _tables(self.tables.load_groups())
@@ -336,15 +374,19 @@ class Report:
         )  # fmt: skip
         bad = [row for row in self.analysis['run_rows'] if row['reasons']]
         invalid = [f'{row["run"]} ({row["status"]}): {"; ".join(row["reasons"])}' for row in bad]
-        changes = [change for one in self.analysis['sensitivity'] for change in one['changes']]
+        none_valid = bool(self.analysis['invalid_families'])
+        changes = [change for one in self.analysis['sensitivity'] if not none_valid for change in one['changes']]
         text = [f'Runs: {counts}.']
         if not bad:
             text.append('All runs are valid.')
+        elif none_valid:
+            text.append('No run is valid. The comparisons show the invalid runs, with their stamp.')
         elif not changes:
             text.append('No conclusion changes when the invalid runs are included.')
         blocks = [Block(text=text, items=runs['missing'])]
         if invalid:
-            blocks.append(Block('Invalid runs', 'invalid', items=invalid))
+            folded = _count(len(invalid), 'run') if len(invalid) > MOST_ITEMS else ''
+            blocks.append(Block('Invalid runs', 'invalid', items=invalid, folded=folded))
         if changes:
             blocks.append(Block('What changes with the invalid runs', 'changes', items=changes))
         blocks.append(Block(tables=_tables(self.tables.sensitivity(), self.tables.rules())))
@@ -454,6 +496,13 @@ class Report:
             table = self.tables.table('files', 'Files that the numbers rest on', columns, rows)
             blocks.append(Block(tables=[table], folded=f'{len(files)} files with their checksums'))
         return Section('recompute', 'How to recompute', blocks)
+
+
+def _best(family: Json) -> str:
+    """The label of the group with the best mean; empty: no group has one."""
+    there = [group for group in family['groups'] if group['mean']['value']['value'] is not None]
+    there.sort(key=lambda group: float(group['mean']['value']['value']), reverse=family['higher_is_better'])
+    return str(there[0]['label']) if there else ''
 
 
 def _run_counts(runs: Json) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidegauge_analysis import recompute
+from tidegauge_analysis.answer import answer, limits, no_valid_run
 from tidegauge_analysis.archive import Archive, ArchiveError, Json, Run, Status, read_archive, read_json
 from tidegauge_analysis.cells import label_of, measure_all, varying
 from tidegauge_analysis.claim_runs import LOAD, NOT_OF_LOADS, all_observations
@@ -66,20 +67,23 @@ def analyse(results: Path, against: Path | None = None) -> tuple[Analysis, Ledge
     ledger = scope.ledger
     found = families(scope, metrics)
     with_invalid = any(run.status is Status.INVALID for run in archive.runs)
+    is_invalid = with_invalid and not any(run.status is Status.ANALYSED for run in archive.runs)
     every = families(scope, metrics, with_invalid=True) if with_invalid else []
     differences = driver_differences(scope, metrics)
     checks = run_checks(archive, ledger)
-    counts = _counts(archive, ledger)
+    rules = rule_summaries(checks)
     beside = published_rows(scope, published)
     claims = claim_results(scope, beside)
     series = trial_series(scope, metrics)
     analysis = Analysis(
         study=_facts(archive, scope),
-        runs=counts,
+        runs=_counts(archive, ledger),
         run_rows=[_run_row(run) for run in archive.runs],
         environment=archive.environment,
         versions=archive.versions,
-        summary=summary(found, differences, claims, counts, _limits(archive)),
+        answer=no_valid_run(rules, checks, ledger) if is_invalid else answer(found, differences, claims),
+        limits=limits(archive, differences),
+        summary=summary(found, differences),
         families=found,
         drivers=differences,
         series=series,
@@ -87,7 +91,7 @@ def analyse(results: Path, against: Path | None = None) -> tuple[Analysis, Ledge
         curves=curves(scope, metrics),
         resources=resources(scope),
         failures=failures(scope),
-        rules=rule_summaries(checks),
+        rules=rules,
         validity=checks,
         sensitivity=sensitivity(archive, found, every),
         published=beside,
@@ -100,6 +104,7 @@ def analyse(results: Path, against: Path | None = None) -> tuple[Analysis, Ledge
         files=_files(archive, published, other),
         notes=[*_notes(archive, scope.measured.disagreements), *_refused(scope.measured.latencies), *unsteady(series)],
         second=second_machine(scope),
+        invalid_families=every if is_invalid else [],
     )
     return analysis, ledger
 
@@ -195,19 +200,6 @@ def _facts(archive: Archive, scope: Scope) -> StudyFacts:
         figures=study['figures'],
         boxes=plan.get('boxes'),
     )
-
-
-def _limits(archive: Archive) -> list[str]:
-    """How far the results hold."""
-    found = []
-    count = archive.study['repeat']['deployments']
-    if count == 1:
-        found.append('Limit: each combination was deployed once. What is compared in turns holds for these deployments, and nothing else has a verdict.')
-    elif count == 2:
-        found.append('Limit: each combination was deployed twice, which does not show how much deployments differ. A verdict between deployments needs three.')
-    if archive.environment.get('place') == 'lab':
-        found.append('Limit: the stores and the load generator shared one machine.')
-    return found
 
 
 def _counts(archive: Archive, ledger: Ledger) -> RunCounts:

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from tidegauge_analysis.answer import best_mean
 from tidegauge_analysis.archive import Archive
-from tidegauge_analysis.document import ClaimResult, DriverDifference, Family, Number, Pair, RunCounts, Sentence, TrialSeries
+from tidegauge_analysis.document import DriverDifference, Family, Sentence, TrialSeries
 from tidegauge_analysis.looks import SCHEDULE, looks_of
 from tidegauge_analysis.metrics import in_words
-from tidegauge_analysis.numbers import interval_in_words
+from tidegauge_analysis.numbers import estimate_in_words
 
 MOST_LEADERS = 4
 """Families of the first metric that the summary names."""
@@ -24,37 +25,18 @@ UNSTEADY = frozenset({'warming', 'slowing', 'oscillating', 'no steady state'})
 MOST_NAMED = 3
 """Series without a steady state that the notes name."""
 
-ANSWERS = {
-    'different': 'a difference',
-    'equivalent': 'equivalent within the margin',
-    'undecided': 'not decided',
-    'none': 'no verdict, because too few deployments show how much they differ',
-}
 
-
-def summary(
-    families: Sequence[Family],
-    drivers: Sequence[DriverDifference],
-    claims: Sequence[ClaimResult],
-    runs: RunCounts,
-    limits: Sequence[str],
-) -> list[Sentence]:
-    """Answer in a few sentences, with intervals: the claims, which group is best, what the application adds; limits."""
-    found = []
-    if runs.partial:
-        found.append(Sentence(f'These results are partial: {_shown(runs.done)} of {_shown(runs.planned)} were done.'))
-    found.extend(_claims(claims))
-    for family in [family for family in families if family.metric == families[0].metric][:MOST_LEADERS]:
-        found.extend(_leader(family))
+def summary(families: Sequence[Family], drivers: Sequence[DriverDifference]) -> list[Sentence]:
+    """The results behind the answer, with intervals: the best groups, what the application adds, and all verdicts."""
+    first = [family for family in families if family.metric == families[0].metric][:MOST_LEADERS]
+    found = [
+        Sentence(f'{text}, the best mean.') for family in first if len(family.groups) > 1 for text in best_mean(family)
+    ]
     found.extend(_overhead(drivers))
     verdicts = Counter(pair.verdict for family in families for pair in family.pairs)
     if verdicts.total() > 1:
         parts = ', '.join(f'{verdicts[word]} {text}' for word, text in VERDICTS.items() if verdicts[word])
         found.append(Sentence(f'Of all {verdicts.total()} pairs of groups, over all metrics: {parts}.'))
-    if found:
-        found.extend(Sentence(limit) for limit in limits)
-    else:
-        found.append(Sentence('There is no result yet: no valid run has been analysed.'))
     return found
 
 
@@ -66,39 +48,6 @@ def unsteady(series: Sequence[TrialSeries]) -> list[str]:
     named = '; '.join(f'{one.label}, block {one.block}, {in_words(one.metric)}: {one.shape}' for one in found[:MOST_NAMED])
     more = f'; and {len(found) - MOST_NAMED} more' if len(found) > MOST_NAMED else ''
     return [f'{len(found)} of {len(series)} series have no steady state: {named}{more}.']
-
-
-def _claims(claims: Sequence[ClaimResult]) -> list[Sentence]:
-    if not claims:
-        return []
-    counts = Counter(claim.verdict for claim in claims)
-    words = {'agrees': 'agree', 'disagrees': 'disagree', 'undecided': 'are undecided', 'not run': 'were not run'}
-    parts = ', '.join(f'{counts[verdict]} {text}' for verdict, text in words.items() if counts[verdict])
-    return [Sentence(f'Of {len(claims)} claims, {parts}.')]
-
-
-def _shown(number: Number) -> str:
-    return f'{{{number.id}}}' if number.id else 'an unknown number'
-
-
-def _leader(family: Family) -> list[Sentence]:
-    there = [group for group in family.groups if group.mean.value.value is not None]
-    if not there:
-        return []
-    best, *rest = sorted(there, key=lambda group: group.mean.value.value or 0.0, reverse=family.higher_is_better)
-    own = interval_in_words(best.mean.value, best.mean.low, best.mean.high)
-    if not rest:
-        return [Sentence(f'{family.title}: {best.label} has {own}.')]
-    wanted = {best.label, rest[0].label}
-    pair = next((pair for pair in family.pairs if {pair.first, pair.second} == wanted), None)
-    if pair is None or pair.ratio.value.id is None:
-        return [Sentence(f'{family.title}: {best.label} has {own}; there is no comparison with {rest[0].label}.')]
-    return [Sentence(f'{family.title}: {_ratio_of(pair)}: {ANSWERS[pair.verdict]}. The best, {best.label}, has {own}.')]
-
-
-def _ratio_of(pair: Pair) -> str:
-    ratio = interval_in_words(pair.ratio.value, pair.ratio.low, pair.ratio.high)
-    return f'{pair.first} has {ratio} times that of {pair.second}'
 
 
 def _overhead(drivers: Sequence[DriverDifference]) -> list[Sentence]:
@@ -120,9 +69,9 @@ def _overhead(drivers: Sequence[DriverDifference]) -> list[Sentence]:
 
 
 def _added(each: DriverDifference) -> str:
-    value, low, high = each.difference.value, each.difference.low, each.difference.high
+    low, high = each.difference.low, each.difference.high
     unsure = low.value is not None and high.value is not None and low.value <= 0 <= high.value
-    found = f'{interval_in_words(value, low, high)}, {_shown(each.ratio.value)} times the raw latency'
+    found = f'{estimate_in_words(each.difference)}, {estimate_in_words(each.ratio)} times the raw latency'
     return f'{found}, not shown to differ from zero' if unsure else found
 
 
