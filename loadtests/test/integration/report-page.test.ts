@@ -49,6 +49,31 @@ const FIND_LEAST_CONTRAST = `(() => {
   return least;
 })()`;
 
+/** A4 without the margins of the style sheet, in CSS pixels. */
+const PAPER = { width: 680, height: 994 };
+
+/** The parts of the first screen whose end lies below it. Runs in the page. */
+const FIND_BELOW = `['.question', '.words', '#fig-overview', '.limits'].filter((name) =>
+  document.querySelector(name).getBoundingClientRect().bottom > innerHeight)`;
+
+/** Scrolls each table that is wider than its box to its end, and returns how far its first column is from the edge. */
+const SCROLL_TABLES = `[...document.querySelectorAll('.scroll')]
+  .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth)
+  .map((box) => {
+    box.scrollLeft = box.scrollWidth;
+    return box.querySelector('tbody th').getBoundingClientRect().left - box.getBoundingClientRect().left;
+  })`;
+
+/** Tables and figures of the printed page that are hidden, wider than the paper, or figures that are higher. */
+const FIND_CUT = `[...document.querySelectorAll('table, figure')]
+  .filter((part) => !part.closest('.screen-only'))
+  .filter((part) => {
+    const { right, height } = part.getBoundingClientRect();
+    const isHigh = part.localName === 'figure' && height > ${PAPER.height};
+    return !part.checkVisibility() || right > innerWidth + 1 || isHigh;
+  })
+  .map((part) => part.id)`;
+
 describe('the report of an experiment in Chromium', () => {
   const directory = temporaryDirectory('report-page');
   const html = join(directory.path, 'report', 'report.html');
@@ -91,6 +116,47 @@ describe('the report of an experiment in Chromium', () => {
       });
     }
   }
+
+  for (const viewport of [
+    { width: 1366, height: 768 },
+    { width: 390, height: 844 },
+  ]) {
+    test(`answers on the first screen of ${viewport.width} x ${viewport.height} px`, async () => {
+      const browser = await launchChromium({ viewport });
+      try {
+        const page = await browser.context.newPage();
+        await page.goto(pathToFileURL(html).href);
+        assert.deepEqual(await page.evaluate(FIND_BELOW), []);
+      } finally {
+        await browser.close();
+      }
+    });
+  }
+
+  test('a table that does not fit scrolls in its box, and its first column stays', async () => {
+    const browser = await launchChromium({ viewport: { width: 390, height: 844 } });
+    try {
+      const page = await browser.context.newPage();
+      await page.goto(pathToFileURL(html).href);
+      const moved = (await page.evaluate(SCROLL_TABLES)) as number[];
+      assert.ok(moved.length > 0);
+      for (const distance of moved) assert.ok(Math.abs(distance) < 1, `moved by ${distance} px`);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test('in print, folded parts are open and nothing is cut', async () => {
+    const browser = await launchChromium({ viewport: PAPER });
+    try {
+      const page = await browser.context.newPage();
+      await page.emulateMedia({ media: 'print' });
+      await page.goto(pathToFileURL(html).href);
+      assert.deepEqual(await page.evaluate(FIND_CUT), []);
+    } finally {
+      await browser.close();
+    }
+  });
 
   test('a number leads to its formula without a script', async () => {
     const { context, close } = await browser!.open();
