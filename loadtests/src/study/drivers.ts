@@ -1,5 +1,5 @@
 /** How the operations reach the store. The factor `driver` has these levels. */
-export const DRIVERS = ['raw', 'app', 'k6', 'raw-connect', 'app-connect', 'published'] as const;
+export const DRIVERS = ['raw', 'raw-again', 'app', 'k6', 'raw-connect', 'app-connect', 'published'] as const;
 
 export type Driver = (typeof DRIVERS)[number];
 

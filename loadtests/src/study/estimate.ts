@@ -64,6 +64,7 @@ const OTHER: Rates = {
 /** Seconds that a driver adds to each operation. */
 const DRIVER_SECONDS: Readonly<Record<Driver, number>> = {
   raw: 0,
+  'raw-again': 0,
   app: 0.001,
   k6: 0.0015,
   'raw-connect': 0.02,

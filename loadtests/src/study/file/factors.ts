@@ -95,7 +95,7 @@ const FACTOR_LIST: readonly Factor[] = [
   },
   {
     ...choice('driver', DRIVERS, 'How operations reach the store.'),
-    help: 'raw: directly. app: through the API. k6: through the API, from k6. Also raw-connect, app-connect and published: see Operations on devices. The default is raw and app.',
+    help: 'raw: directly. raw-again: the same on another table, to compare raw with itself. app: through the API. k6: through the API, from k6. Also raw-connect, app-connect and published: see Operations on devices. The default is raw and app.',
     // The levels are `raw` and `app`: see readStudy.
     default: null,
   },

@@ -176,7 +176,8 @@ const consistency: Rule = (levels, { scheme, options, capabilities: { consistenc
   return null;
 };
 
-/** Drivers of each kind of workload. All kinds have `raw` and `app`. */
+const COMMON_DRIVERS: readonly Level[] = ['raw', 'raw-again', 'app'];
+/** Drivers that only some kinds of workload have. */
 const OTHER_DRIVERS: Readonly<Record<WorkloadKind, readonly Level[]>> = {
   records: ['k6'],
   devices: ['raw-connect', 'app-connect', 'published'],
@@ -191,10 +192,11 @@ function kindOf(workload: Level): WorkloadKind {
 
 const drivers: Rule = ({ store, workload, driver, threads }, { scheme }) => {
   const kind = kindOf(workload!);
-  if (driver !== 'raw' && driver !== 'app' && !OTHER_DRIVERS[kind].includes(driver!)) {
-    const known = ['raw', 'app', ...OTHER_DRIVERS[kind]].join(', ');
+  const possible = [...COMMON_DRIVERS, ...OTHER_DRIVERS[kind]];
+  if (!possible.includes(driver!)) {
     const what = kind === 'devices' ? 'operations on devices' : kind;
-    return refuse({ workload: workload!, driver: driver! }, 'driver', `the drivers of ${what} are ${known}`);
+    const message = `the drivers of ${what} are ${possible.join(', ')}`;
+    return refuse({ workload: workload!, driver: driver! }, 'driver', message);
   }
   if (driver !== 'published' || kind === 'records') return null;
   const known = PUBLISHED_STORES[kind];

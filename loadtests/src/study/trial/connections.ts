@@ -18,7 +18,7 @@ export class Connections {
 
   constructor({ driver, store, api, settings }: OpenRequest) {
     this.storeUrl = store;
-    this.keepsStore = driver === 'raw';
+    this.keepsStore = driver === 'raw' || driver === 'raw-again';
     // The client has a connection for each thread only.
     const client = (token: string | null) =>
       new HttpClient(settings.threads, token, { keepAlive: driver !== 'app-connect' });
