@@ -11,13 +11,18 @@ const LIMIT_MS = 3_600_000;
 /**
  * Runs a module of the statistics package, which is installed first if necessary. Its output goes to this process.
  *
+ * @param stdout `pipe`: what it prints on standard output is dropped
  * @returns the exit code
  */
-export async function runAnalysis(module: string, args: readonly string[]): Promise<number> {
+export async function runAnalysis(
+  module: string,
+  args: readonly string[],
+  stdout: 'inherit' | 'pipe' = 'inherit',
+): Promise<number> {
   await setUpAnalysis();
   const options = {
     what: `tidegauge_analysis.${module}`,
-    stdout: 'inherit',
+    stdout,
     stderr: 'inherit',
     // Figures are drawn without a display. The cache of fonts must not depend on a home directory.
     env: { MPLBACKEND: 'Agg', MPLCONFIGDIR: `${ROOT}/node_modules/.cache/tidegauge/matplotlib` },

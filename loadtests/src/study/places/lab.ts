@@ -154,7 +154,8 @@ async function startServer(
   return server;
 }
 
-function storeNodes(server: StoreServer | null): MonitoredNode[] {
+/** The nodes of a server, for the monitor. */
+export function storeNodes(server: StoreServer | null): MonitoredNode[] {
   return (server?.nodes ?? []).map(({ name, pids, cgroup }) => ({
     name,
     role: 'store',
