@@ -80,3 +80,16 @@ def test_bad_usage_and_no_results_are_reported(tmp_path: Path, capsys: pytest.Ca
     assert 'is no results directory' in capsys.readouterr().err
     with pytest.raises(SystemExit, match='2'):
         main([])
+
+
+def test_deployments_that_nothing_needs_are_not_missing(tmp_path: Path) -> None:
+    results = results_of(tmp_path / 'three', truth(deployments=4), blocks=3)
+    assert read_archive(results).partial
+    plan = json.loads((results / 'plan.json').read_text())
+    with (results / 'journal.jsonl').open('a') as journal:
+        for deployment in plan['deployments']:
+            if deployment['block'] == 4:
+                journal.write(json.dumps({'event': 'deployment-skipped', 'deployment': deployment['id']}) + '\n')
+    archive = read_archive(results)
+    assert not archive.partial
+    assert complete_blocks(archive) == 3

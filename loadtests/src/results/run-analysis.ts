@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runProgram, temporaryDirectory } from '@tidegauge/process';
+import { type ProgramResult, runProgram, temporaryDirectory } from '@tidegauge/process';
 import { PYTHON, ROOT, setUpAnalysis } from '../../../scripts/setup.js';
 import { say } from '../say.ts';
 import { whileItRuns } from '../while-it-runs.ts';
@@ -19,6 +19,21 @@ export async function runAnalysis(
   args: readonly string[],
   stdout: 'inherit' | 'pipe' = 'inherit',
 ): Promise<number> {
+  const { code } = await runModule(module, args, stdout, [0, 1, 2]);
+  return code ?? 1;
+}
+
+/** What a module of the statistics package prints. Rejects when it ends with an error, which it has shown. */
+export async function analysisOutput(module: string, args: readonly string[]): Promise<string> {
+  return (await runModule(module, args, 'pipe', [0])).stdout;
+}
+
+async function runModule(
+  module: string,
+  args: readonly string[],
+  stdout: 'inherit' | 'pipe',
+  accept: readonly number[],
+): Promise<ProgramResult> {
   await setUpAnalysis();
   const options = {
     what: `tidegauge_analysis.${module}`,
@@ -27,11 +42,10 @@ export async function runAnalysis(
     // Figures are drawn without a display. The cache of fonts must not depend on a home directory.
     env: { MPLBACKEND: 'Agg', MPLCONFIGDIR: `${ROOT}/node_modules/.cache/tidegauge/matplotlib` },
     timeoutMs: LIMIT_MS,
-    accept: [0, 1, 2],
+    accept,
   } as const;
   const work = () => runProgram(PYTHON, ['-m', `tidegauge_analysis.${module}`, ...args], options);
-  const { code } = await whileItRuns(`the program ${module}`, say, work);
-  return code ?? 1;
+  return whileItRuns(`the program ${module}`, say, work);
 }
 
 /**

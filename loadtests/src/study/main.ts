@@ -33,8 +33,8 @@ import { reportResults } from './commands/report.ts';
 import { statusText } from './commands/status.ts';
 import { estimate } from './estimate.ts';
 import { parseStudy, readStudy } from './file/read-study.ts';
-import type { PlaceName, Plan } from './model.ts';
-import { makePlan } from './plan.ts';
+import type { Environment, PlaceName, Plan } from './model.ts';
+import { makePlan, untilDecided } from './plan.ts';
 import { planText } from './plan-text.ts';
 
 const PLACES = ['lab', 'boards', 'swarm'] as const satisfies readonly PlaceName[];
@@ -53,7 +53,7 @@ const directory = {
   help: 'A results directory.',
 } as const;
 
-const { quick, on, part, results, force, prometheus } = defineConfig({
+const { quick, on, part, results, force, prometheus, until, budget } = defineConfig({
   quick: {
     kind: boolean(),
     default: 'false',
@@ -81,7 +81,26 @@ const { quick, on, part, results, force, prometheus } = defineConfig({
     kind: url('http', 'https'),
     help: 'A Prometheus that receives phases and results while the study runs. It needs --web.enable-remote-write-receiver.',
   },
+  until: {
+    kind: oneOf(['decided']),
+    help: 'Repeat the blocks until each claim is decided, or each pair of groups without claims. Later blocks have only what is undecided.',
+  },
+  budget: {
+    kind: duration(1, 31_536_000),
+    help: 'Begin nothing that would end later than this, such as 3h. The command `continue` goes on.',
+  },
 });
+
+/** The first environment of a results directory. */
+function environmentIn(directory: string): Environment {
+  return readEntries(directory).find((entry) => entry.event === 'opened')?.environment ?? {};
+}
+
+/** Where the servers of a results directory ran. */
+function placeOf(directory: string): PlaceName {
+  const { place } = environmentIn(directory);
+  return PLACES.find((name) => name === place) ?? 'lab';
+}
 
 /** Runs a plan where the options of `run` and `compare-stores` say. Resolves to the exit code. */
 async function perform(
@@ -96,6 +115,7 @@ async function perform(
     readonly results: string | null;
     readonly force: boolean;
     readonly prometheus: string | null;
+    readonly budget: number | null;
   },
   signal: AbortSignal,
 ): Promise<number> {
@@ -112,6 +132,7 @@ export const program: CommandGroup = {
   examples: [
     'npm run study -- plan loadtests/studies/example.yml --quick',
     'npm run study -- run loadtests/studies/example.yml --quick',
+    'npm run study -- run loadtests/studies/s1-replication.yml --until decided --budget 3h',
     'npm run study -- compare-stores sqlite postgres --workload a --quick',
   ],
   commands: {
@@ -119,11 +140,23 @@ export const program: CommandGroup = {
       name: 'run',
       measures: true,
       summary: 'Runs an experiment, or continues it, and writes its report.',
-      settings: { file, quick, on, part, results, force, prometheus },
-      async run({ file, quick, on, part: parts, results, force, prometheus }, signal) {
-        const plan = makePlan(await readStudy(file, { quick, on, parts }));
-        const source = readFileSync(file, 'utf8');
-        return perform(plan, source, { on, results, force, prometheus }, signal);
+      settings: { file, quick, on, part, until, budget, results, force, prometheus },
+      async run({ file, quick, on, part: parts, until, ...options }, signal) {
+        const study = await readStudy(file, { quick, on, parts });
+        const plan = makePlan(until === null ? study : untilDecided(study));
+        return perform(plan, readFileSync(file, 'utf8'), { on, ...options }, signal);
+      },
+    }),
+    continue: defineCommand({
+      name: 'continue',
+      measures: true,
+      summary: 'Goes on with an experiment that was interrupted or whose budget was spent.',
+      settings: { directory: { ...directory, help: 'Its results directory.' }, budget, force, prometheus },
+      async run({ directory, ...options }, signal) {
+        const plan = readPlan(directory);
+        const source = readFileSync(join(directory, 'study.yml'), 'utf8');
+        const place = await placeNamed(placeOf(directory));
+        return performStudy(plan, place, { source, directory, ...options, signal, say });
       },
     }),
     plan: defineCommand({
@@ -271,15 +304,14 @@ export const program: CommandGroup = {
       },
       async run({ directory: earlier, on, results, force, prometheus }, signal) {
         const plan = readPlan(earlier);
-        const before = readEntries(earlier).find((entry) => entry.event === 'opened')?.environment ?? {};
-        const placeName = on ?? PLACES.find((name) => name === before.place) ?? 'lab';
+        const before = environmentIn(earlier);
         const directory = results ?? defaultDirectory(plan, { kind: 'rerun' });
         if (isSameDirectory(directory, earlier)) {
           throw new ConfigError([
             `${directory} has the earlier results: choose another directory with --results`,
           ]);
         }
-        const place = await placeNamed(placeName);
+        const place = await placeNamed(on ?? placeOf(earlier));
         const differs = differences(before, await environmentOf(place));
         for (const line of differs) say(`differs: ${line}`);
         if (differs.length === 0) say('versions and machine are as in the earlier results');
@@ -289,6 +321,7 @@ export const program: CommandGroup = {
           directory,
           force,
           prometheus,
+          budget: null,
           signal,
           say,
         });
@@ -316,15 +349,18 @@ export const program: CommandGroup = {
         repeat: { kind: integer(1, 1000), default: '10', help: 'Trials of each store and driver.' },
         quick,
         on,
+        until,
+        budget,
         results,
         force,
         prometheus,
       },
-      async run({ quick, on, results, force, prometheus, ...options }, signal) {
+      async run({ quick, on, until, budget, results, force, prometheus, ...options }, signal) {
         const source = comparisonText(options);
         const place = { name: 'compare-stores', directory: process.cwd() };
-        const plan = makePlan(await parseStudy(source, place, { quick, on }));
-        return perform(plan, source, { on, results, force, prometheus }, signal);
+        const study = await parseStudy(source, place, { quick, on });
+        const plan = makePlan(until === null ? study : untilDecided(study));
+        return perform(plan, source, { on, results, force, prometheus, budget }, signal);
       },
     }),
   },

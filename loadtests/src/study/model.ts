@@ -45,6 +45,8 @@ export interface Study {
     readonly pairing: Pairing;
     /** Factors whose levels take turns in one trial, besides the driver. */
     readonly paired: readonly string[];
+    /** The study is judged after each block, and the next ones have only what undecided claims need. */
+    readonly untilDecided?: true;
   };
   /** By workload, in lower case. Workloads that change their table are never `reuse`. */
   readonly state: Readonly<Record<string, TableState>>;
@@ -488,6 +490,14 @@ export type JournalEntry = { readonly time: string } & (
       readonly attempt: number;
       readonly deployment: string;
       readonly deploymentAttempt: number;
+    }
+  | { /** Nothing undecided needs it. */ readonly event: 'deployment-skipped'; readonly deployment: string }
+  | {
+      /** The study was judged when this block was complete. */
+      readonly event: 'look';
+      readonly block: number;
+      /** Combinations that undecided claims need. A factor that is absent can have any level. */
+      readonly open: readonly Combination[];
     }
   | { readonly event: 'series-ended'; readonly series: string; readonly attempt: number }
   | {

@@ -56,6 +56,28 @@ export function makePlan(study: Study): Plan {
   return { format: FORMAT, study, hash: hashOf(study), deployments };
 }
 
+/** As many blocks as a study that runs until it is decided can have: the last of `SCHEDULE` in looks.py. */
+const MOST_BLOCKS = 16;
+
+/** The study with blocks until its claims are decided. */
+export function untilDecided(study: Study): Study {
+  return { ...study, repeat: { ...study.repeat, deployments: MOST_BLOCKS, untilDecided: true } };
+}
+
+/** Whether a combination that is still open has the levels of the deployment. */
+export function isNeeded({ hard }: DeploymentPlan, open: readonly Combination[]): boolean {
+  return open.some((levels) =>
+    Object.entries(hard).every(([name, level]) => levels[name] === undefined || levels[name] === level),
+  );
+}
+
+/** The sites of each block, in the order of the plan. */
+export function blocksOf(
+  deployments: readonly DeploymentPlan[],
+): readonly (readonly (readonly DeploymentPlan[])[])[] {
+  return [...Map.groupBy(sitesOf(deployments), (site) => site[0]!.block).values()];
+}
+
 /** Deployments that are up at the same time, in the order of the plan. */
 export function sitesOf(deployments: readonly DeploymentPlan[]): readonly (readonly DeploymentPlan[])[] {
   return [...Map.groupBy(deployments, ({ id, site = id }) => site).values()];

@@ -51,15 +51,15 @@ export class Progress {
 
   #share(): number {
     let remaining = 0;
-    for (const { series } of this.#plan.deployments)
+    for (const { series } of this.#history.wanted(this.#plan))
       for (const each of series) remaining += remainingRuns(this.#plan, this.#history, each);
-    const planned = countOf(this.#plan.deployments);
+    const planned = countOf(this.#history.wanted(this.#plan));
     return (planned - remaining) / planned;
   }
 
   #secondsLeft(): number {
     let left = 0;
-    for (const deployment of this.#plan.deployments) {
+    for (const deployment of this.#history.wanted(this.#plan)) {
       for (const series of deployment.series) {
         left += remainingRuns(this.#plan, this.#history, series) * this.#cost(deployment, series);
       }

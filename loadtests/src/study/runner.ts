@@ -19,8 +19,8 @@ import type {
   RoundMember,
   RunRequest,
 } from './model.ts';
-import { roundsOf, sitesOf } from './plan.ts';
-import { overheadText, Progress } from './progress.ts';
+import { blocksOf, isNeeded, roundsOf } from './plan.ts';
+import { overheadText, Progress, showDuration } from './progress.ts';
 
 /** How long the servers of a deployment may take to stop. */
 const STOP_MS = 180_000;
@@ -42,6 +42,10 @@ export interface RunnerOptions {
   readonly marks?: RunMarks;
   /** Called after each deployment. */
   readonly onDeployment?: () => Promise<void>;
+  /** Judges the claims. Resolves to the combinations that are still needed, or null while they are not to be judged. */
+  readonly judge?: () => Promise<readonly Combination[] | null>;
+  /** No site is begun that would not end within this time, by that of the sites before. Default: no limit. */
+  readonly budgetSeconds?: number | null;
 }
 
 export interface StudyOutcome {
@@ -53,6 +57,8 @@ export interface StudyOutcome {
     readonly hard: Combination;
     readonly reason: string;
   }[];
+  /** What the budget was too small for. null: it was not spent. */
+  readonly unspent: { readonly deployments: number; readonly seconds: number } | null;
   /** Runs that were invalid at each attempt. */
   readonly invalid: readonly string[];
   readonly planned: number;
@@ -79,13 +85,9 @@ export async function runStudy(options: RunnerOptions): Promise<StudyOutcome> {
   const progress = new Progress(plan, history, options.estimateSeconds);
   const failed: StudyOutcome['failed'][number][] = [];
   const session = results.entries.length;
+  let unspent: StudyOutcome['unspent'] = null;
   try {
-    for (const site of sitesOf(plan.deployments)) {
-      if (site.every((deployment) => history.isComplete(deployment))) continue;
-      const problem = await runSite(site, options, progress);
-      if (problem !== null) failed.push(problem);
-      await options.onDeployment?.();
-    }
+    unspent = await runBlocks(options, progress, failed);
   } catch (error) {
     const full = fullDisk(error, results.directory);
     if (full !== null) throw full;
@@ -96,7 +98,54 @@ export async function runStudy(options: RunnerOptions): Promise<StudyOutcome> {
   const counts = countRuns(plan, history);
   const complete = plan.deployments.every((each) => history.isComplete(each));
   results.append({ event: 'closed', complete });
-  return { complete, failed, ...counts, overhead: overheadOf(results.entries.slice(session)) };
+  return { complete, failed, unspent, ...counts, overhead: overheadOf(results.entries.slice(session)) };
+}
+
+/** Resolves to what the budget was too small for. */
+async function runBlocks(
+  options: RunnerOptions,
+  progress: Progress,
+  failed: StudyOutcome['failed'][number][],
+): Promise<StudyOutcome['unspent']> {
+  const { results, budgetSeconds = null } = options;
+  const { plan, history } = results;
+  const begun = performance.now();
+  let longest = 0;
+  for (const sites of blocksOf(plan.deployments)) {
+    if (sites.flat().every((deployment) => history.isComplete(deployment))) continue;
+    await look(sites[0]![0]!.block - 1, options);
+    for (const site of sites) {
+      if (site.every((deployment) => history.isComplete(deployment))) continue;
+      if (history.open !== null && !site.some((each) => isNeeded(each, history.open!))) {
+        for (const { id } of site) results.append({ event: 'deployment-skipped', deployment: id });
+        continue;
+      }
+      const started = performance.now();
+      if (budgetSeconds !== null && (started - begun) / 1000 + longest > budgetSeconds) {
+        const left = sites.filter((each) => !each.every((one) => history.isComplete(one)));
+        return { deployments: left.flat().length, seconds: left.length * longest };
+      }
+      const problem = await runSite(site, options, progress);
+      if (problem !== null) failed.push(problem);
+      await options.onDeployment?.();
+      longest = Math.max(longest, (performance.now() - started) / 1000);
+    }
+  }
+  await look(plan.deployments.at(-1)?.block ?? 0, options);
+  return null;
+}
+
+/** Judges a study that runs until it is decided. What nothing undecided needs is skipped from then on. */
+async function look(block: number, { results, judge, say }: RunnerOptions): Promise<void> {
+  if (results.plan.study.repeat.untilDecided !== true || judge === undefined || block === 0) return;
+  const open = await judge();
+  if (open === null) return;
+  results.append({ event: 'look', block, open });
+  say(
+    open.length === 0
+      ? `after ${block} blocks, all is decided`
+      : `after ${block} blocks, ${open.length} combinations are needed for what is undecided`,
+  );
 }
 
 /** Does a part of a study, which is visible in Prometheus as a phase, and to the user when it takes long. */
@@ -406,8 +455,21 @@ async function within(work: Promise<void>, ms: number, what: string): Promise<vo
 }
 
 /** The last lines of a study, for the user. */
-export function outcomeText({ planned, done, failed, invalid, overhead }: StudyOutcome): string {
+export function outcomeText({
+  planned,
+  done,
+  failed,
+  invalid,
+  overhead,
+  unspent,
+}: StudyOutcome): string {
   const lines = [`${done} of ${planned} runs are done`];
+  if (unspent !== null) {
+    const { deployments, seconds } = unspent;
+    lines.push(
+      `the budget is spent: the rest of this block has ${deployments} deployments, and takes about ${showDuration(seconds)}: npm run study -- continue`,
+    );
+  }
   for (const { deployment, hard, reason } of failed)
     lines.push(`failed: ${deployment} (${combinationText(hard)}): ${reason}`);
   if (invalid.length > 0) {

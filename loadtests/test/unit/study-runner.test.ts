@@ -276,3 +276,48 @@ test('deployments of a site are up together, and an invalid run is repeated with
   assert.deepEqual(runsStarted(directory).slice(0, 12), [...names(1, 1), ...names(2, 1), ...names(2, 2)]);
   assert.equal(place.up.size, 0);
 });
+
+/** Three blocks of two stores, of a study that is judged while it runs. */
+function sequentialPlan(): Plan {
+  const small = smallPlan({ deployments: 6, series: 1, trials: 1 });
+  return {
+    ...small,
+    study: { ...small.study, repeat: { ...small.study.repeat, untilDecided: true } },
+    deployments: small.deployments.map((each, index) => ({
+      ...each,
+      block: Math.floor(index / 2) + 1,
+      hard: { store: `sqlite${(index % 2) + 1}` },
+    })),
+  };
+}
+
+test('a study that runs until it is decided does only what is undecided', async () => {
+  const directory = folder();
+  const answers = [[{ store: 'sqlite2', workload: 'a' }], []];
+  const judge = async () => answers.shift() ?? null;
+  const outcome = await runIn(directory, sequentialPlan(), { judge });
+  const deploymentsOf = (event: 'deployment-started' | 'deployment-skipped') =>
+    readEntries(directory).flatMap((entry) => (entry.event === event ? [entry.deployment] : []));
+  assert.deepEqual(deploymentsOf('deployment-started'), ['d1', 'd2', 'd4']);
+  assert.deepEqual(deploymentsOf('deployment-skipped'), ['d3', 'd5', 'd6']);
+  const looks = readEntries(directory).flatMap((entry) =>
+    entry.event === 'look' ? [[entry.block, entry.open]] : [],
+  );
+  assert.deepEqual(looks, [
+    [1, [{ store: 'sqlite2', workload: 'a' }]],
+    [2, []],
+  ]);
+  assert.deepEqual([outcome.complete, outcome.done, outcome.planned], [true, 6, 6]);
+  // Another run of the command changes nothing.
+  const again = await runIn(directory, sequentialPlan(), { judge: async () => null });
+  assert.deepEqual([again.complete, again.done], [true, 6]);
+});
+
+test('nothing is begun after the budget, and the study continues later', async () => {
+  const directory = folder();
+  const outcome = await runIn(directory, sequentialPlan(), { budgetSeconds: 0 });
+  assert.equal(outcome.unspent?.deployments, 2);
+  assert.deepEqual([outcome.complete, outcome.done], [false, 0]);
+  const later = await runIn(directory, sequentialPlan());
+  assert.deepEqual([later.unspent, later.complete, later.done], [null, true, 12]);
+});

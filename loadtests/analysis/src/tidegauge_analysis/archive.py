@@ -252,7 +252,8 @@ def read_archive(path: Path) -> Archive:
             raise ArchiveError(
                 f'{path / "journal.jsonl"}: it belongs to plan {entry["plan"]}, and plan.json is {plan["hash"]}'
             )
-    series = _planned(plan, path / 'plan.json')
+    skipped = {entry['deployment'] for entry in journal if entry['event'] == 'deployment-skipped'}
+    series = _planned(plan, path / 'plan.json', skipped)
     opened = [entry['environment'] for entry in journal if entry['event'] == 'opened']
     return Archive(
         path=path,
@@ -361,7 +362,8 @@ def _read_journal(path: Path) -> list[Json]:
     return entries
 
 
-def _planned(plan: Json, path: Path) -> tuple[Series, ...]:
+def _planned(plan: Json, path: Path, skipped: set[str]) -> tuple[Series, ...]:
+    """Find the series of the plan, without those that nothing undecided needed."""
     try:
         fixed = plan['study']['fixed']
         return tuple(
@@ -375,6 +377,7 @@ def _planned(plan: Json, path: Path) -> tuple[Series, ...]:
                 factors={**fixed, **deployment['hard'], **series['easy']},
             )
             for deployment in plan['deployments']
+            if deployment['id'] not in skipped
             for series in deployment['series']
         )
     except (KeyError, TypeError) as error:

@@ -375,13 +375,16 @@ def cell(file, row, column):
     with (ROOT / file).open(encoding='utf-8', newline='') as lines:
         return float(list(csv.DictReader(lines))[row][column])
 
-def planned():
-    series = [one for deployment in document('plan.json')['deployments'] for one in deployment['series']]
-    return sum(one['trials'] * len(one['drivers']) for one in series)
+def journal():
+    return [json.loads(line) for line in (ROOT / 'journal.jsonl').read_bytes().split(b'\n')[:-1]]
+
+def planned():  # runs of the plan, without deployments that nothing undecided needed
+    skipped = {entry['deployment'] for entry in journal() if entry['event'] == 'deployment-skipped'}
+    wanted = [deployment for deployment in document('plan.json')['deployments'] if deployment['id'] not in skipped]
+    return sum(one['trials'] * len(one['drivers']) for deployment in wanted for one in deployment['series'])
 
 def deployment_seconds():
-    journal = [json.loads(line) for line in (ROOT / 'journal.jsonl').read_bytes().split(b'\n')[:-1]]
-    return fsum(entry['seconds'] for entry in journal if entry['event'] == 'deployment-ended')
+    return fsum(entry['seconds'] for entry in journal() if entry['event'] == 'deployment-ended')
 
 # --- the evaluator ---------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-import type { DeploymentPlan, JournalEntry, Plan, SeriesPlan } from '../model.ts';
+import type { Combination, DeploymentPlan, JournalEntry, Plan, SeriesPlan } from '../model.ts';
 import { parseRunName } from './run-names.ts';
 
 export type RunEnded = Extract<JournalEntry, { event: 'run-ended' }>;
@@ -18,6 +18,8 @@ export class History {
   readonly #deployments = new Map<string, number>();
   readonly #versions = new Map<string, Readonly<Record<string, string>>>();
   readonly #runs = new Map<string, RunEnded>();
+  readonly #skipped = new Set<string>();
+  #open: readonly Combination[] | null = null;
 
   constructor(entries: readonly JournalEntry[] = []) {
     for (const entry of entries) this.add(entry);
@@ -27,6 +29,8 @@ export class History {
     if (entry.event === 'deployment-started') this.#deployments.set(entry.deployment, entry.attempt);
     if (entry.event === 'deployment-ready') this.#versions.set(entry.deployment, entry.versions);
     if (entry.event === 'run-ended') this.#runs.set(entry.run, entry);
+    if (entry.event === 'deployment-skipped') this.#skipped.add(entry.deployment);
+    if (entry.event === 'look') this.#open = entry.open;
     if (entry.event === 'series-started') {
       this.#series.set(entry.series, { attempts: entry.attempt, open: entry.attempt, complete: null });
     }
@@ -63,8 +67,26 @@ export class History {
     return this.#series.get(series)?.complete ?? null;
   }
 
-  isComplete({ series }: DeploymentPlan): boolean {
-    return series.every(({ id }) => this.completeAttempt(id) !== null);
+  /** Combinations that were undecided when the study was judged last. null: it was not. */
+  get open(): readonly Combination[] | null {
+    return this.#open;
+  }
+
+  /** Whether nothing undecided needs the deployment, so that it is not done. */
+  isSkipped({ id }: DeploymentPlan): boolean {
+    return this.#skipped.has(id);
+  }
+
+  isComplete(deployment: DeploymentPlan): boolean {
+    return (
+      this.isSkipped(deployment) ||
+      deployment.series.every(({ id }) => this.completeAttempt(id) !== null)
+    );
+  }
+
+  /** The deployments of a plan that are not skipped. */
+  wanted({ deployments }: Plan): readonly DeploymentPlan[] {
+    return deployments.filter((deployment) => !this.isSkipped(deployment));
   }
 
   /** All runs that ended, also those that do not count. */
@@ -95,7 +117,7 @@ export function countRuns(plan: Plan, history: History): Counts {
   let planned = 0;
   let done = 0;
   const invalid: string[] = [];
-  for (const each of plan.deployments.flatMap(({ series }) => series)) {
+  for (const each of history.wanted(plan).flatMap(({ series }) => series)) {
     planned += runsIn(each);
     const last = new Map<string, RunEnded>();
     for (const ended of history.runsOf(each.id)) {

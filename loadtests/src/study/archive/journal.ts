@@ -23,6 +23,8 @@ const FIELDS: Readonly<
   'deployment-ready': { deployment: 'string', attempt: 'number', seconds: 'number', versions: 'object' },
   'deployment-ended': { deployment: 'string', attempt: 'number', seconds: 'number', versions: 'object' },
   'deployment-failed': { deployment: 'string', attempt: 'number', reason: 'string' },
+  'deployment-skipped': { deployment: 'string' },
+  look: { block: 'number', open: 'object' },
   'series-started': {
     series: 'string',
     attempt: 'number',

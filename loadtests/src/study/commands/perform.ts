@@ -1,11 +1,12 @@
 import { ConfigError, EXIT } from '@tidegauge/service/program';
+import { analysisOutput } from '../../results/run-analysis.ts';
 import { RunMarks } from '../../results/run-marks.ts';
 import { environmentOf } from '../archive/environment.ts';
 import { writeManifest } from '../archive/manifest.ts';
 import { openResults } from '../archive/results.ts';
 import { combinationText } from '../combination-text.ts';
 import { estimate } from '../estimate.ts';
-import type { Place, PlaceName, Plan } from '../model.ts';
+import type { Combination, Place, PlaceName, Plan } from '../model.ts';
 import { runCount } from '../plan.ts';
 import { showCount, showSeconds } from '../plan-text.ts';
 import { outcomeText, runStudy } from '../runner.ts';
@@ -23,13 +24,15 @@ export interface PerformOptions {
   readonly force: boolean;
   /** The URL of a Prometheus that receives phases and results. */
   readonly prometheus: string | null;
+  /** Seconds after which no further site is begun. null: no limit. */
+  readonly budget: number | null;
   readonly signal: AbortSignal;
   readonly say: (line: string) => void;
 }
 
 /** Runs what remains of a plan, then writes the report. Resolves to the exit code. */
 export async function performStudy(plan: Plan, place: Place, options: PerformOptions): Promise<number> {
-  const { source, directory, force, prometheus, signal, say } = options;
+  const { source, directory, force, prometheus, budget, signal, say } = options;
   const refusals = refusalsOf(plan, place);
   if (refusals.length > 0) throw new ConfigError(refusals);
   const { seconds, bytes } = estimate(plan, earlierRuns());
@@ -39,7 +42,8 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
     const environment = await environmentOf(place);
     const results = await openResults(directory, plan, environment, { source, force, needBytes: bytes, say });
     try {
-      say(`expected duration: about ${showSeconds(seconds)} for ${count}; study plan shows them`);
+      const most = plan.study.repeat.untilDecided === true ? 'at most' : 'about';
+      say(`expected duration: ${most} ${showSeconds(seconds)} for ${count}; study plan shows them`);
       say(`results: ${directory}`);
       const onDeployment = async (): Promise<void> => void (await writeManifest(directory));
       const outcome = await runStudy({
@@ -51,12 +55,15 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
         estimateSeconds: seconds,
         force,
         onDeployment,
+        judge: () => neededFor(directory),
+        budgetSeconds: budget,
         ...(prometheus === null ? {} : { marks: new RunMarks(prometheus, say) }),
       });
       await writeManifest(directory);
       say(outcomeText(outcome));
       if (outcome.done === 0) return EXIT.FAILED;
-      code = !outcome.complete ? EXIT.FAILED : outcome.invalid.length > 0 ? EXIT.INVALID : EXIT.OK;
+      const isWhole = outcome.complete || (outcome.unspent !== null && outcome.failed.length === 0);
+      code = !isWhole ? EXIT.FAILED : outcome.invalid.length > 0 ? EXIT.INVALID : EXIT.OK;
     } finally {
       results.close();
     }
@@ -69,6 +76,15 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
   }
   const reported = await reportResults(directory, say);
   return reported === EXIT.OK ? code : reported;
+}
+
+/** The combinations that undecided claims need, or null while the study is not to be judged. */
+async function neededFor(directory: string): Promise<readonly Combination[] | null> {
+  const found = JSON.parse(await analysisOutput('decide', [directory])) as {
+    readonly look: number | null;
+    readonly open: readonly { readonly combinations: readonly Combination[] }[];
+  };
+  return found.look === null ? null : found.open.flatMap(({ combinations }) => combinations);
 }
 
 /** The place of this name. Its code is loaded when it is used. */

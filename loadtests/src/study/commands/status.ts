@@ -13,7 +13,8 @@ export async function statusText(directory: string): Promise<string> {
   const entries = readEntries(directory);
   const history = new History(entries);
   const { planned, done, invalid } = countRuns(plan, history);
-  const { study, deployments } = plan;
+  const { study } = plan;
+  const deployments = history.wanted(plan);
   const complete = deployments.filter((each) => history.isComplete(each));
   const running = await isRunning(directory);
   const lines = [
@@ -38,7 +39,7 @@ export async function statusText(directory: string): Promise<string> {
     if (entry.event === 'opened')
       lines.push(...entry.differs.map((text) => `continued with --force: ${text}`));
     if (entry.event !== 'deployment-failed') continue;
-    const { hard = {} } = deployments.find(({ id }) => id === entry.deployment) ?? {};
+    const { hard = {} } = plan.deployments.find(({ id }) => id === entry.deployment) ?? {};
     lines.push(
       `failed: ${entry.deployment} attempt ${entry.attempt} (${combinationText(hard)}): ${entry.reason}`,
     );
