@@ -53,7 +53,7 @@ const directory = {
   help: 'A results directory.',
 } as const;
 
-const { quick, on, part, results, force, prometheus, until, budget } = defineConfig({
+const { quick, on, part, results, force, prometheus, until, budget, wait } = defineConfig({
   quick: {
     kind: boolean(),
     default: 'false',
@@ -84,6 +84,11 @@ const { quick, on, part, results, force, prometheus, until, budget } = defineCon
   until: {
     kind: oneOf(['decided']),
     help: 'Repeat the blocks until each claim is decided, or each pair of groups without claims. Later blocks have only what is undecided.',
+  },
+  wait: {
+    kind: boolean(),
+    default: 'false',
+    help: 'Begin when other work on this machine uses less of the processors than the rule foreignCpu allows.',
   },
   budget: {
     kind: duration(1, 31_536_000),
@@ -116,6 +121,7 @@ async function perform(
     readonly force: boolean;
     readonly prometheus: string | null;
     readonly budget: number | null;
+    readonly wait: boolean;
   },
   signal: AbortSignal,
 ): Promise<number> {
@@ -140,7 +146,7 @@ export const program: CommandGroup = {
       name: 'run',
       measures: true,
       summary: 'Runs an experiment, or continues it, and writes its report.',
-      settings: { file, quick, on, part, until, budget, results, force, prometheus },
+      settings: { file, quick, on, part, until, budget, wait, results, force, prometheus },
       async run({ file, quick, on, part: parts, until, ...options }, signal) {
         const study = await readStudy(file, { quick, on, parts });
         const plan = makePlan(until === null ? study : untilDecided(study));
@@ -151,7 +157,7 @@ export const program: CommandGroup = {
       name: 'continue',
       measures: true,
       summary: 'Goes on with an experiment that was interrupted or whose budget was spent.',
-      settings: { directory: { ...directory, help: 'Its results directory.' }, budget, force, prometheus },
+      settings: { directory: { ...directory, help: 'Its results directory.' }, budget, wait, force, prometheus },
       async run({ directory, ...options }, signal) {
         const plan = readPlan(directory);
         const source = readFileSync(join(directory, 'study.yml'), 'utf8');
@@ -322,6 +328,7 @@ export const program: CommandGroup = {
           force,
           prometheus,
           budget: null,
+          wait: false,
           signal,
           say,
         });
@@ -351,16 +358,17 @@ export const program: CommandGroup = {
         on,
         until,
         budget,
+        wait,
         results,
         force,
         prometheus,
       },
-      async run({ quick, on, until, budget, results, force, prometheus, ...options }, signal) {
+      async run({ quick, on, until, budget, wait, results, force, prometheus, ...options }, signal) {
         const source = comparisonText(options);
         const place = { name: 'compare-stores', directory: process.cwd() };
         const study = await parseStudy(source, place, { quick, on });
         const plan = makePlan(until === null ? study : untilDecided(study));
-        return perform(plan, source, { on, results, force, prometheus, budget }, signal);
+        return perform(plan, source, { on, results, force, prometheus, budget, wait }, signal);
       },
     }),
   },

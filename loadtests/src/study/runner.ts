@@ -475,7 +475,9 @@ export function outcomeText({
   if (invalid.length > 0) {
     const shown = invalid.slice(0, MOST_SHOWN).join(', ');
     const more = invalid.length > MOST_SHOWN ? ', …' : '';
-    lines.push(`${invalid.length} runs were invalid at each attempt, see the report: ${shown}${more}`);
+    lines.push(
+      `${invalid.length} runs were invalid at each attempt: ${shown}${more}; the report says why. Repeat the study on a quiet machine (--wait), or change the rule under valid in the file`,
+    );
   }
   const overheadLine = overheadText(overhead);
   if (overheadLine !== null) lines.push(overheadLine);

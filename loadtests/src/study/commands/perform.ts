@@ -12,6 +12,7 @@ import { showCount, showSeconds } from '../plan-text.ts';
 import { outcomeText, runStudy } from '../runner.ts';
 import { openRound } from '../trial/open-round.ts';
 import { earlierRuns } from './earlier-runs.ts';
+import { expectQuiet } from './quiet-machine.ts';
 import { reportResults } from './report.ts';
 
 /** The most reasons that are listed. */
@@ -24,6 +25,8 @@ export interface PerformOptions {
   readonly force: boolean;
   /** The URL of a Prometheus that receives phases and results. */
   readonly prometheus: string | null;
+  /** Waits until other work on this machine has ended. */
+  readonly wait: boolean;
   /** Seconds after which no further site is begun. null: no limit. */
   readonly budget: number | null;
   readonly signal: AbortSignal;
@@ -32,7 +35,7 @@ export interface PerformOptions {
 
 /** Runs what remains of a plan, then writes the report. Resolves to the exit code. */
 export async function performStudy(plan: Plan, place: Place, options: PerformOptions): Promise<number> {
-  const { source, directory, force, prometheus, budget, signal, say } = options;
+  const { source, directory, force, prometheus, budget, wait, signal, say } = options;
   const refusals = refusalsOf(plan, place);
   if (refusals.length > 0) throw new ConfigError(refusals);
   const { seconds, bytes } = estimate(plan, earlierRuns());
@@ -45,6 +48,8 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
       const most = plan.study.repeat.untilDecided === true ? 'at most' : 'about';
       say(`expected duration: ${most} ${showSeconds(seconds)} for ${count}; study plan shows them`);
       say(`results: ${directory}`);
+      const limit = place.name === 'swarm' ? null : plan.study.valid.foreignCpu;
+      await expectQuiet({ limit, wait, signal, say });
       const onDeployment = async (): Promise<void> => void (await writeManifest(directory));
       const outcome = await runStudy({
         place,

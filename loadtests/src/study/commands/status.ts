@@ -12,22 +12,23 @@ export async function statusText(directory: string): Promise<string> {
   const plan = readPlan(directory);
   const entries = readEntries(directory);
   const history = new History(entries);
-  const { planned, done, invalid } = countRuns(plan, history);
+  const { planned, invalid } = countRuns(plan, history);
   const { study } = plan;
   const deployments = history.wanted(plan);
+  // Those of series that are under way are among them, as in the lines of the study itself.
+  const remaining = deployments
+    .flatMap(({ series }) => series)
+    .reduce((sum, each) => sum + remainingRuns(plan, history, each), 0);
   const complete = deployments.filter((each) => history.isComplete(each));
   const running = await isRunning(directory);
   const lines = [
     `${study.name}${study.quick ? ' (quick)' : ''}: ${study.title}`,
-    `${done} of ${planned} runs are done; ${complete.length} of ${deployments.length} deployments are complete`,
+    `${planned - remaining} of ${planned} runs are done; ${complete.length} of ${deployments.length} deployments are complete`,
   ];
   const state = complete.length === deployments.length ? 'complete' : running ? 'running' : 'stopped';
   lines.push(`state: ${state}`);
   const { runs, seconds } = timeOf(entries);
   if (state !== 'complete' && runs > 0) {
-    const remaining = deployments
-      .flatMap(({ series }) => series)
-      .reduce((sum, each) => sum + remainingRuns(plan, history, each), 0);
     const left = (seconds / runs) * remaining;
     lines.push(
       `about ${showDuration(left)} left, at the mean time of a run with starts of servers and loads`,
