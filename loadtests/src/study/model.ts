@@ -300,6 +300,8 @@ export interface NodeUsage {
   readonly cpuSeconds: number | null;
   /** Largest resident memory, in bytes. */
   readonly memoryBytes: number | null;
+  /** Smallest one in the samples of the same runs. Absent, or null: there were no samples. */
+  readonly leastMemoryBytes?: number | null;
   readonly readBytes: number | null;
   readonly writtenBytes: number | null;
   readonly receivedBytes: number | null;

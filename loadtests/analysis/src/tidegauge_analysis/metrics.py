@@ -25,7 +25,7 @@ class Metric:
     """A metric of an experiment file."""
 
     name: str
-    """`throughput`, `runtime`, `energy`, `cpu`, `cpu-time`, `memory`, `power`, or `read.mean`: operation, statistic."""
+    """`throughput`, `memory-spread` and the like, or `read.mean`: operation, statistic."""
     title: str
     unit: str
     higher_is_better: bool
@@ -51,6 +51,8 @@ def parse_metric(name: str) -> Metric:
         'cpu': Metric(name, 'Processors in use by the store', 'processors', higher_is_better=False),
         'cpu-time': Metric(name, 'Processor time of the store per operation', 's', higher_is_better=False),
         'memory': Metric(name, 'Memory of the store', 'bytes', higher_is_better=False),
+        'memory-spread': Metric(name, 'Largest memory of the store over its smallest', '', higher_is_better=False),
+        'disk-read': Metric(name, 'Bytes that the store read from disk per operation', 'bytes', higher_is_better=False),
         'power': Metric(name, 'Power', 'W', higher_is_better=False),
     }
     if name in plain:
@@ -60,7 +62,7 @@ def parse_metric(name: str) -> Metric:
     every = operation in {'all', 'latency'}
     if not every and operation.upper() not in OPERATIONS:
         raise ValueError(
-            f'{name} is not a metric: it needs throughput, runtime, energy, cpu, cpu-time, memory, power, or an '
+            f'{name} is not a metric: it needs throughput, runtime, energy, cpu, cpu-time, memory, memory-spread, disk-read, power, or an '
             'operation such as read.mean'
         )
     if statistic not in STATISTICS and _share(statistic) is None:
@@ -90,7 +92,9 @@ def measure(metric: Metric, run: Run, operations: Operations, ledger: Ledger) ->
     """Compute a metric of one run."""
     if metric.name in {'energy', 'power'}:
         return _energy(metric, run, ledger)
-    if metric.name in {'cpu', 'cpu-time', 'memory'}:
+    if metric.name == 'memory-spread':
+        return _spread_of_memory(run, ledger)
+    if metric.name in {'cpu', 'cpu-time', 'memory', 'disk-read'}:
         return _of_nodes(metric, run, ledger)
     if metric.statistic is not None:
         return _latency(metric, run, operations, ledger)
@@ -114,8 +118,8 @@ def _energy(metric: Metric, run: Run, ledger: Ledger) -> Number:
 
 def _of_nodes(metric: Metric, run: Run, ledger: Ledger) -> Number:
     """Processors, processor time or memory of all nodes of the store together."""
-    key = 'memoryBytes' if metric.name == 'memory' else 'cpuSeconds'
-    over = 'done' if metric.name == 'cpu-time' else 'seconds'
+    key = {'memory': 'memoryBytes', 'disk-read': 'readBytes'}.get(metric.name, 'cpuSeconds')
+    over = 'done' if metric.name in {'cpu-time', 'disk-read'} else 'seconds'
     divisor, file = run.document[over], f'runs/{run.name}.json'
     parts: list[Number] = []
     for index, node in enumerate(run.document['nodes']):
@@ -132,6 +136,24 @@ def _of_nodes(metric: Metric, run: Run, ledger: Ledger) -> Number:
     total = sum(part.value or 0.0 for part in parts) if parts else None
     of = ledger.set([part.id for part in parts])
     return ledger.add(total, metric.unit, 'sum', 'it was not measured for each node of the store', of=of)
+
+
+def _spread_of_memory(run: Run, ledger: Ledger) -> Number:
+    """Largest memory of the nodes of the store during the run over the smallest one: 1 is flat."""
+    file, sums = f'runs/{run.name}.json', []
+    for key in ('memoryBytes', 'leastMemoryBytes'):
+        of = [
+            ledger.add(node.get(key), 'bytes', 'field', file=file, path=['nodes', index, key])
+            for index, node in enumerate(run.document['nodes'])
+            if node['role'] == 'store'
+        ]
+        if not of or any(number.value is None for number in of):
+            return missing('', 'it was not measured for each node of the store')
+        total = sum(number.value or 0.0 for number in of)
+        sums.append(ledger.add(total, 'bytes', 'sum', of=ledger.set([number.id for number in of])))
+    largest, least = sums
+    value = largest.value / least.value if largest.value and least.value else None
+    return ledger.add(value, '', 'scaled_ratio', first=largest.id, second=least.id, scale=1)
 
 
 def _latency(metric: Metric, run: Run, operations: Operations, ledger: Ledger) -> Number:

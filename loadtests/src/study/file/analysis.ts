@@ -6,7 +6,9 @@ import { OPERATION_NAMES, OPERATION_TYPES } from '../operation-names.ts';
 import type { AnalysisFile } from './study-file.ts';
 
 /** Metrics that are not latencies. */
-const PLAIN: readonly string[] = ['throughput', 'runtime', 'energy', 'cpu', 'cpu-time', 'memory', 'power'];
+const PLAIN: readonly string[] = [
+  ...['throughput', 'runtime', 'energy', 'cpu', 'cpu-time', 'memory', 'memory-spread', 'disk-read', 'power'],
+];
 const STATISTIC = /^(mean|median|sd|min|max|p\d{2,4})$/;
 
 interface Content extends Pick<Study, 'hard' | 'easy' | 'fixed'> {

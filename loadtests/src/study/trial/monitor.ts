@@ -87,6 +87,7 @@ export class Monitor {
   readonly #nodes: readonly { readonly node: MonitoredNode; readonly deployment: Deployment }[];
   readonly #own: () => readonly number[];
   readonly #peaks = new Map<MonitoredNode, number>();
+  readonly #least = new Map<MonitoredNode, number>();
   #machinePeak: number | null = null;
   #timer: NodeJS.Timeout | null = null;
   #offset = 0;
@@ -228,7 +229,9 @@ export class Monitor {
     this.#offset = offset;
     for (const { node } of this.#nodes) {
       const bytes = node.cgroup === null ? processMemory(node.pids()) : cgroupMemory(node.cgroup);
-      if (bytes !== null) this.#peaks.set(node, Math.max(bytes, this.#peaks.get(node) ?? 0));
+      if (bytes === null) continue;
+      this.#peaks.set(node, Math.max(bytes, this.#peaks.get(node) ?? 0));
+      this.#least.set(node, Math.min(bytes, this.#least.get(node) ?? bytes));
     }
     const used = machineMemory();
     if (used !== null) this.#machinePeak = Math.max(used, this.#machinePeak ?? 0);
@@ -240,6 +243,7 @@ export class Monitor {
       role: node.role,
       ...counters,
       memoryBytes: this.#peaks.get(node) ?? exporter?.memoryBytes ?? null,
+      leastMemoryBytes: this.#least.get(node) ?? null,
       source,
     };
   }
