@@ -62,8 +62,8 @@ def parse_metric(name: str) -> Metric:
     every = operation in {'all', 'latency'}
     if not every and operation.upper() not in OPERATIONS:
         raise ValueError(
-            f'{name} is not a metric: it needs throughput, runtime, energy, cpu, cpu-time, memory, memory-spread, disk-read, power, or an '
-            'operation such as read.mean'
+            f'{name} is not a metric: it needs throughput, runtime, energy, cpu, cpu-time, memory, memory-spread, '
+            'disk-read, power, or an operation such as read.mean'
         )
     if statistic not in STATISTICS and _share(statistic) is None:
         raise ValueError(f'{name} is not a metric: its statistic is one of {", ".join(STATISTICS)}, p50, p99 or p999')
