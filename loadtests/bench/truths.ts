@@ -92,7 +92,7 @@ interface Setup {
 
 type Design = Omit<TruthDesign, 'valid'>;
 
-/** Runs an experiment of a place, in a results directory of its own. */
+/** Runs an experiment of a place, in its own results directory. */
 type Perform = (
   name: string,
   place: Place,

@@ -283,9 +283,7 @@ def _family(sample: Sample, metric: str, workload: str, groups: dict[str, list[f
     title += f' (workload {workload})'
     labels = list(groups)
     between = list(combinations(labels, 2))
-    p = dict(
-        zip(between, holm([float(stats.ttest_ind(groups[a], groups[b]).pvalue) for a, b in between]), strict=True)
-    )
+    p = dict(zip(between, holm([float(stats.ttest_ind(groups[a], groups[b]).pvalue) for a, b in between]), strict=True))
     order = sorted(labels, key=lambda label: float(np.mean(groups[label])), reverse=higher)
     letters = compact_letters(order, {frozenset(pair) for pair, value in p.items() if value < 0.05})
     pairs = []

@@ -81,8 +81,10 @@ def test_results_without_any_run_have_no_answer(tmp_path: Path) -> None:
 
 def test_limits_name_what_took_turns_and_what_did_not(tmp_path: Path) -> None:
     assert limits_of(tmp_path / 'results', Truth(trials=2)) == [
-        'Each combination was deployed once: what took turns holds for these deployments, and nothing else has a '
-        'verdict.',
+        (
+            'Each combination was deployed once: what took turns holds for these deployments, and nothing else has a '
+            'verdict.'
+        ),
         'Paired: levels of driver took turns in slices of their runs.',
         'Not paired: store, whose levels were measured one after the other.',
     ]
@@ -93,13 +95,17 @@ def test_limits_name_what_took_turns_and_what_did_not(tmp_path: Path) -> None:
     [
         (
             ['postgres'],
-            r'Control: measured a second time in turns, the raw store has \S+ \(\S+ to \S+\) times its own mean '
-            r'latency\.',
+            (
+                r'Control: measured a second time in turns, the raw store has \S+ \(\S+ to \S+\) times its own mean '
+                r'latency\.'
+            ),
         ),
         (
             ['postgres', 'sqlite'],
-            r'Control: of 2 comparisons of the raw store with itself, \d include no difference; the farthest, '
-            r'(postgres|sqlite), has \S+ \(\S+ to \S+\) times its own mean latency\.',
+            (
+                r'Control: of 2 comparisons of the raw store with itself, \d include no difference; the farthest, '
+                r'(postgres|sqlite), has \S+ \(\S+ to \S+\) times its own mean latency\.'
+            ),
         ),
     ],
 )
@@ -119,10 +125,14 @@ def test_without_a_valid_run_the_page_has_the_rule_and_the_invalid_runs(tmp_path
     results = write_results(tmp_path / 'results', Truth(trials=3, invalid=INVALID, figures=['bars']))
     analysis, ledger = analyse(results)
     assert texts(analysis.answer, ledger) == [
-        'No run is valid, so there is no answer: foreignCpu failed in 24 of 24 runs, at worst with 120.5 ms, where the '
-        'limit is 50 ms.',
-        'Wait until no other work runs on the machine, and run the study again, or change valid: foreignCpu in its '
-        'file.',
+        (
+            'No run is valid, so there is no answer: foreignCpu failed in 24 of 24 runs, at worst with 120.5 ms, where '
+            'the limit is 50 ms.'
+        ),
+        (
+            'Wait until no other work runs on the machine, and run the study again, or change valid: foreignCpu in its '
+            'file.'
+        ),
     ]
     # Others that read the families find no result.
     assert analysis.families == []
@@ -152,8 +162,10 @@ def test_results_with_a_valid_run_show_no_invalid_one_as_a_result(tmp_path: Path
         ('driver', 'Remove the cause, which the section Validity has, and run the study again.'),
         (
             'errors',
-            'Remove the cause, which the section Validity has, and run the study again, or change valid: errors in its '
-            'file.',
+            (
+                'Remove the cause, which the section Validity has, and run the study again, or change valid: errors in '
+                'its file.'
+            ),
         ),
     ],
 )
@@ -164,7 +176,9 @@ def test_what_to_do_depends_on_the_rule(rule: str, todo: str) -> None:
     checks = [RunChecks('a', valid=False, checks=[CheckRow(rule, measured, 0, ok=False, note=None)])]
     found = no_valid_run([partners, RuleSummary(rule, 0, 'operations', 1, 1, measured)], checks, ledger)
     assert texts(found, ledger) == [
-        f'No run is valid, so there is no answer: {rule} failed in 1 of 1 runs, at worst with 7 operations, where the '
-        'limit is 0 operations.',
+        (
+            f'No run is valid, so there is no answer: {rule} failed in 1 of 1 runs, at worst with 7 operations, '
+            'where the limit is 0 operations.'
+        ),
         todo,
     ]

@@ -118,7 +118,8 @@ def test_noise_leaves_a_claim_undecided_with_the_runs_that_would_decide(tmp_path
 def threads(effect: dict[int, float], *claims: Json) -> Truth:
     return Truth(
         hard={'store': ['cassandra']}, easy={'workload': ['a'], 'threads': list(effect), 'driver': ['raw']},
-        latency=LATENCY, claims=list(claims), trials=11, paired=True, operations=200, between_trials=0.01, metrics=['read.mean'],
+        latency=LATENCY, claims=list(claims), trials=11, paired=True, operations=200, between_trials=0.01,
+        metrics=['read.mean'],
         effect=lambda factors: effect[factors['threads']],
     )  # fmt: skip
 
@@ -152,9 +153,11 @@ def test_a_claim_between_stores_that_took_no_turns_needs_three_deployments(tmp_p
 
 
 def test_luck_of_deployments_is_no_difference(tmp_path: Path) -> None:
-    """Two stores with the same latency: many trials do not make the luck of three deployments look like a difference."""
+    """Two stores with the same latency: many trials do not make the luck of three deployments a difference."""
     claims = [claim('stores', 'read.mean', order(CASSANDRA, MARIADB))]
-    truth = stores(*claims, paired=False, deployments=3, trials=20, between_deployments=0.1, between_trials=0.02, seed=4)
+    truth = stores(
+        *claims, paired=False, deployments=3, trials=20, between_deployments=0.1, between_trials=0.02, seed=4
+    )
     assert verdicts(tmp_path / 'results', truth)['stores']['verdict'] != 'agrees'
 
 

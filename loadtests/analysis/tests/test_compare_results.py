@@ -66,7 +66,10 @@ def test_a_single_deployment_has_no_verdict_and_a_damaged_archive_an_error(
     one = write_results(tmp_path / 'one', truth(deployments=1))
     assert {group.verdict for group in compare_results(one, one).groups} == {'none'}
     assert main([str(one), str(one)]) == 0
-    assert 'no verdict, because each needs 3 deployments, which show how much deployments differ' in capsys.readouterr().out
+    assert (
+        'no verdict, because each needs 3 deployments, which show how much deployments differ'
+        in capsys.readouterr().out
+    )
     assert main([str(one), str(tmp_path)]) == 1
     assert 'is no results directory' in capsys.readouterr().err
     with pytest.raises(SystemExit, match='2'):

@@ -14,7 +14,8 @@ from tidegauge_analysis.report import analyse
 
 Json = dict[str, Any]
 CLAIM: Json = {
-    'id': 'faster', 'text': 'PostgreSQL is slower.', 'source': None, 'check': 'read.mean: …', 'notRun': None, 'because': None,
+    'id': 'faster', 'text': 'PostgreSQL is slower.', 'source': None, 'check': 'read.mean: …',
+    'notRun': None, 'because': None,
     'parsed': {
         'metric': 'read.mean',
         'test': {'kind': 'order', 'sides': [[{'store': 'postgres'}], [{'store': 'sqlite'}]], 'relations': ['>']},

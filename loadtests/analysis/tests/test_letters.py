@@ -18,7 +18,9 @@ def by_tukey(groups: Mapping[str, Sequence[float]], *, descending: bool) -> dict
     names = list(groups)
     p = stats.tukey_hsd(*groups.values()).pvalue
     order = sorted(names, key=lambda name: sum(groups[name]) / len(groups[name]), reverse=descending)
-    different = {frozenset((names[i], names[j])) for i, j in itertools.combinations(range(len(names)), 2) if p[i, j] < 0.05}
+    different = {
+        frozenset((names[i], names[j])) for i, j in itertools.combinations(range(len(names)), 2) if p[i, j] < 0.05
+    }
     return compact_letters(order, different)
 
 

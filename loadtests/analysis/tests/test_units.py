@@ -24,7 +24,11 @@ def test_from_three_deployments_on_a_deployment_is_one_observation() -> None:
     found = compare(first, second)
     assert (found.kind, found.in_turns, len(found.first)) == ('deployment', True, 3)
     assert found.contrast is not None
-    expected = [math.log(2.0 * 2.2) / 2 - 0.0, math.log(4.0 * 4.4) / 2 - math.log(2.1), math.log(1.1) / 2 - math.log(0.45)]
+    expected = [
+        math.log(2.0 * 2.2) / 2 - 0.0,
+        math.log(4.0 * 4.4) / 2 - math.log(2.1),
+        math.log(1.1) / 2 - math.log(0.45),
+    ]
     assert found.contrast.units == pytest.approx(expected)
 
 
@@ -99,7 +103,8 @@ def test_the_mean_of_a_group_is_geometric_over_deployments() -> None:
     assert found.low.value is not None
     assert 0 < found.low.value < 2
     alone = mean_of(observed({1: [1.0, 4.0]}), 'ms', Ledger())
-    assert (alone.value.value, alone.low.value) == (pytest.approx(2.0), None)
+    assert alone.value.value == pytest.approx(2.0)
+    assert alone.low.value is None
     zero = mean_of(observed({1: [0.0], 2: [1.0], 3: [5.0]}), 'ms', Ledger())
     assert zero.value.value == pytest.approx(2.0)
     assert mean_of([], 'ms', Ledger()).value.reason == 'there is no run'

@@ -157,7 +157,13 @@ export const program: CommandGroup = {
       name: 'continue',
       measures: true,
       summary: 'Goes on with an experiment that was interrupted or whose budget was spent.',
-      settings: { directory: { ...directory, help: 'Its results directory.' }, budget, wait, force, prometheus },
+      settings: {
+        directory: { ...directory, help: 'Its results directory.' },
+        budget,
+        wait,
+        force,
+        prometheus,
+      },
       async run({ directory, ...options }, signal) {
         const plan = readPlan(directory);
         const source = readFileSync(join(directory, 'study.yml'), 'utf8');

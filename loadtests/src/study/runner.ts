@@ -455,14 +455,7 @@ async function within(work: Promise<void>, ms: number, what: string): Promise<vo
 }
 
 /** The last lines of a study, for the user. */
-export function outcomeText({
-  planned,
-  done,
-  failed,
-  invalid,
-  overhead,
-  unspent,
-}: StudyOutcome): string {
+export function outcomeText({ planned, done, failed, invalid, overhead, unspent }: StudyOutcome): string {
   const lines = [`${done} of ${planned} runs are done`];
   if (unspent !== null) {
     const { deployments, seconds } = unspent;
@@ -476,7 +469,7 @@ export function outcomeText({
     const shown = invalid.slice(0, MOST_SHOWN).join(', ');
     const more = invalid.length > MOST_SHOWN ? ', …' : '';
     lines.push(
-      `${invalid.length} runs were invalid at each attempt: ${shown}${more}; the report says why. Repeat the study on a quiet machine (--wait), or change the rule under valid in the file`,
+      `${invalid.length} runs were invalid at each attempt: ${shown}${more}; the report has the reasons. Repeat the study on a quiet machine (--wait), or change the rule under valid in the file`,
     );
   }
   const overheadLine = overheadText(overhead);

@@ -122,39 +122,39 @@ describe('the report of an experiment in Chromium', () => {
     { width: 390, height: 844 },
   ]) {
     test(`answers on the first screen of ${viewport.width} x ${viewport.height} px`, async () => {
-      const browser = await launchChromium({ viewport });
+      const { context, close } = await browser!.open({ viewport });
       try {
-        const page = await browser.context.newPage();
+        const page = await context.newPage();
         await page.goto(pathToFileURL(html).href);
         assert.deepEqual(await page.evaluate(FIND_BELOW), []);
       } finally {
-        await browser.close();
+        await close();
       }
     });
   }
 
   test('a table that does not fit scrolls in its box, and its first column stays', async () => {
-    const browser = await launchChromium({ viewport: { width: 390, height: 844 } });
+    const { context, close } = await browser!.open({ viewport: { width: 390, height: 844 } });
     try {
-      const page = await browser.context.newPage();
+      const page = await context.newPage();
       await page.goto(pathToFileURL(html).href);
       const moved = (await page.evaluate(SCROLL_TABLES)) as number[];
       assert.ok(moved.length > 0);
       for (const distance of moved) assert.ok(Math.abs(distance) < 1, `moved by ${distance} px`);
     } finally {
-      await browser.close();
+      await close();
     }
   });
 
   test('in print, folded parts are open and nothing is cut', async () => {
-    const browser = await launchChromium({ viewport: PAPER });
+    const { context, close } = await browser!.open({ viewport: PAPER });
     try {
-      const page = await browser.context.newPage();
+      const page = await context.newPage();
       await page.emulateMedia({ media: 'print' });
       await page.goto(pathToFileURL(html).href);
       assert.deepEqual(await page.evaluate(FIND_CUT), []);
     } finally {
-      await browser.close();
+      await close();
     }
   });
 

@@ -214,7 +214,16 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
 
 test('verdicts of partial or quick results do not replace those of more', () => {
   const recorded = (size: 'quick' | 'full', isPartial: boolean): RecordedVerdicts => ({
-    ...{ claims: 's2', study: 's2', size, isPartial, date: '2026-11-22', place: 'lab', machine: 'x', verdicts: {} },
+    ...{
+      claims: 's2',
+      study: 's2',
+      size,
+      isPartial,
+      date: '2026-11-22',
+      place: 'lab',
+      machine: 'x',
+      verdicts: {},
+    },
   });
   const refused = (found: RecordedVerdicts, earlier: RecordedVerdicts) =>
     assert.throws(() => assertNoLess(found, earlier, 'results/s2'), /results\/s2: these results are/);

@@ -61,7 +61,7 @@ const OF_CLUSTERS = [
   crash,
 ];
 
-/** Subjects that use names of their own only, so that they can share a database. The others count what is in theirs. */
+/** Subjects that use only their own names, so that they can share a database. The others count what is in theirs. */
 const SHARING: ReadonlySet<(target: StoreTarget) => void> = new Set([
   leases,
   identity,

@@ -40,7 +40,10 @@ export async function askLine(sensors) {
   const fillMetrics = () => {
     const chosen = members().filter(({ name }) => sensor.value === EVERY || sensor.value === name);
     const metrics = new Set(chosen.flatMap(numericMetrics));
-    fill(metric, [...metrics].sort(byInterest).map((name) => [name, name]));
+    fill(
+      metric,
+      [...metrics].sort(byInterest).map((name) => [name, name]),
+    );
   };
   const fillSensors = () => {
     const names = members().map(({ name }) => name);

@@ -64,7 +64,7 @@ const units = new Map();
 /** Why the last request of tiles failed, or null. */
 let failure = null;
 
-let frame = null;
+let isRequested = false;
 let isDirty = false;
 let beats = 0;
 let rest = null;
@@ -186,7 +186,15 @@ function relist() {
   lines = series.flatMap(({ device, metric }, colour) => {
     const key = keyOf({ device, metric });
     const unit = units.get(key) ?? sensors.get(device)?.metrics.get(metric)?.unit;
-    return earlier.map((each) => ({ id: `${key} ${each}`, key, device, metric, unit, earlier: each, colour }));
+    return earlier.map((each) => ({
+      id: `${key} ${each}`,
+      key,
+      device,
+      metric,
+      unit,
+      earlier: each,
+      colour,
+    }));
   });
   $('history-cut').hidden = left === 0;
   setText($('history-cut'), `${left} more series are not drawn.`);
@@ -248,11 +256,13 @@ async function findFirst() {
 }
 
 function requestDraw() {
-  if (isOpen) frame ??= requestAnimationFrame(draw);
+  if (!isOpen || isRequested) return;
+  isRequested = true;
+  requestAnimationFrame(draw);
 }
 
 function draw() {
-  frame = null;
+  isRequested = false;
   if (!isOpen) return;
   isDirty = false;
   span = currentSpan();

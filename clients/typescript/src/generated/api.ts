@@ -46,7 +46,9 @@ export interface paths {
         };
         /**
          * Newest reading of each metric
-         * @description The newest reading (by its own time) of each metric of each device named, up to 200 devices.
+         * @description The newest reading (by its own time) of each metric of each device: of up to 200 named devices in one answer, or in
+         *     pages of all registered devices that match `prefix`, `site`, `city`, `kind` and `year`. Without any of them, of all
+         *     registered devices. Ingest registers each device that sends.
          */
         get: operations["latestReadings"];
         put?: never;
@@ -76,6 +78,56 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/readings/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Aggregates of several series
+         * @description As `GET /v1/readings/aggregate`, for up to 50 series with the same buckets. The n-th `metric` belongs to the n-th
+         *     `device`; a single device or metric belongs to all. At most 10,000 buckets fit between `from` and `to`, and 50,000 of all
+         *     series together.
+         */
+        get: operations["aggregateSeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/readings/wrong": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mark readings as wrong
+         * @description Marks the numeric readings of one series in [from, to), or without `to` the one at `from`. With `above` or `below`, only
+         *     values above or below it. They stay stored, with the text `{"wrong":<number>}` as their value, so that aggregates,
+         *     groups and rollups leave them out. It is a correction: a sensor that sends the same reading again later replaces it. The answer comes after
+         *     about ten seconds at the latest; while `next` is not null, send the request again with it as `from`.
+         */
+        post: operations["markReadings"];
+        /**
+         * Restore readings that were marked as wrong
+         * @description Gives the marked readings of one series in [from, to), or without `to` the one at `from`, their numbers again. Figures
+         *     count them again. `next` is as for the mark.
+         */
+        delete: operations["restoreReadings"];
         options?: never;
         head?: never;
         patch?: never;
@@ -131,6 +183,64 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Annotations of a device
+         * @description The annotations that concern [from, to), the latest beginning first: those of the device, of the levels above it
+         *     (`site-3` for `site-3/boiler`), and of all devices. Without `device`, only those of all devices. A key that is limited to a device
+         *     gets those of its devices.
+         */
+        get: operations["listAnnotations"];
+        put?: never;
+        /**
+         * Annotate a time or a span
+         * @description Stores a text about a device, or about all, at the time `from` or for the span [from, to). It is a reading of the metric
+         *     `annotation`, so every store, export, copy and backup has it, and retention deletes it as other readings. An equal
+         *     annotation is stored once, so the request can be repeated. Another one at the same time begins a microsecond later.
+         */
+        post: operations["createAnnotation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/annotations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the annotation.
+                 * @example MTc5NTI2OTkwODAwMDAwMCBzaXRlLTMvYm9pbGVy
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Correct an annotation
+         * @description Replaces its text and its end. Without `to` it concerns its beginning only. The beginning and the device stay.
+         */
+        put: operations["updateAnnotation"];
+        post?: never;
+        /**
+         * Delete an annotation
+         * @description Deletes it from the store.
+         */
+        delete: operations["deleteAnnotation"];
         options?: never;
         head?: never;
         patch?: never;
@@ -509,7 +619,8 @@ export interface paths {
          * Add a route
          * @description Adds an entry at the end of the routes file of every ingest process, after it was checked, and uses it at once. The
          *     first route that matches a topic counts, so it reads topics that no other route takes. An equal entry is added once. The answer is
-         *     409 when ingest was started without a routes file (ROUTES), or when it cannot write the file.
+         *     409 when ingest cannot write the file. Ingest creates a missing file, with its default route before the added
+         *     one.
          */
         post: operations["addRoute"];
         delete?: never;
@@ -986,6 +1097,23 @@ export interface components {
          *     text. It is left out if it is not known. Live events do not have it.
          */
         Unit: string;
+        /** @description A text of 1 to 2,000 characters. */
+        AnnotationText: string;
+        Annotation: {
+            /** @description Names it in the path of a change. */
+            id: string;
+            /** @description null: it concerns all devices. */
+            device: null | string;
+            from: components["schemas"]["Time"];
+            /**
+             * Format: date-time
+             * @description The end of its span. null: it concerns the time `from`.
+             */
+            to: null | string;
+            text: string;
+            /** @description The login of who wrote it last. null if there was none. */
+            by: null | string;
+        };
         ReadingPage: {
             readings: components["schemas"]["Reading"][];
             next: components["schemas"]["Next"];
@@ -1176,6 +1304,19 @@ export interface components {
             connected: boolean;
             /** Format: int64 */
             reconnects: number;
+            /** @description Where sensors publish. An ingest process of an earlier version has none. */
+            addresses?: {
+                /** Format: int32 */
+                port: number;
+                tls: boolean;
+                /** @description Only programs on the machine of ingest reach it. */
+                local: boolean;
+                /**
+                 * @description `one`: a user for all topics. `own`: each sensor has its own user.
+                 * @enum {string}
+                 */
+                login: "none" | "one" | "own";
+            }[];
         };
         /**
          * @description Sequence numbers that are missing, of devices that send `boot` and `seq`. When instances share a subscription, one
@@ -2058,15 +2199,48 @@ export interface operations {
     };
     latestReadings: {
         parameters: {
-            query: {
+            query?: {
                 /**
-                 * @description Repeat it for several devices.
+                 * @description Only this device, registered or not. Repeat it for several. It excludes the other filters, `limit` and `cursor`.
                  * @example [
                  *       "site-3/boiler/probe-7",
                  *       "site-3/boiler/probe-8"
                  *     ]
                  */
-                device: components["schemas"]["DeviceName"][];
+                device?: components["schemas"]["DeviceName"][];
+                /** @description Only this device and all devices below it. */
+                prefix?: components["schemas"]["DeviceName"];
+                /**
+                 * @description Year of installation.
+                 * @example 2019
+                 */
+                year?: components["parameters"]["Year"];
+                /**
+                 * @description Exact match.
+                 * @example Aveiro
+                 */
+                city?: components["parameters"]["City"];
+                /**
+                 * @description Exact match.
+                 * @example site-3
+                 */
+                site?: components["parameters"]["Site"];
+                /**
+                 * @description Exact match.
+                 * @example thermometer
+                 */
+                kind?: components["parameters"]["Kind"];
+                /**
+                 * @description Only this metric. Repeat it for several.
+                 * @example [
+                 *       "temperature"
+                 *     ]
+                 */
+                metric?: components["schemas"]["MetricName"][];
+                /** @description Readings per page. Default: 1000. */
+                limit?: number;
+                /** @description `next` of the previous page, with the same query. */
+                cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path?: never;
@@ -2092,11 +2266,13 @@ export interface operations {
                      *           "quality": "ok",
                      *           "unit": "Cel"
                      *         }
-                     *       ]
+                     *       ],
+                     *       "next": null
                      *     }
                      */
                     "application/json": {
                         readings: components["schemas"]["Reading"][];
+                        next: components["schemas"]["Next"];
                     };
                 };
             };
@@ -2178,6 +2354,232 @@ export interface operations {
                         sources: components["schemas"]["Sources"];
                         incompleteBefore: components["schemas"]["IncompleteBefore"];
                         unit?: components["schemas"]["Unit"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    aggregateSeries: {
+        parameters: {
+            query: {
+                /**
+                 * @description Repeat it for several series.
+                 * @example [
+                 *       "site-3/boiler/probe-7",
+                 *       "site-3/boiler/probe-8"
+                 *     ]
+                 */
+                device: components["schemas"]["DeviceName"][];
+                /**
+                 * @description One for each device, or one for all. For one device, its metrics.
+                 * @example [
+                 *       "temperature"
+                 *     ]
+                 */
+                metric: components["schemas"]["MetricName"][];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T00:00:00Z
+                 */
+                from: components["schemas"]["Instant"];
+                /**
+                 * @description End, exclusive. Default: now.
+                 * @example 2026-11-22T00:00:00Z
+                 */
+                to?: components["schemas"]["Instant"];
+                /**
+                 * @description Length of a bucket, a whole number with ms, s, m, h or d.
+                 * @example 5m
+                 */
+                bucket: components["schemas"]["Length"];
+                /**
+                 * @description The aggregates in the answer, as of one series. Default: all but `first` and `last`.
+                 * @example [
+                 *       "mean",
+                 *       "max"
+                 *     ]
+                 */
+                fn?: ("count" | "min" | "max" | "mean" | "sum" | "first" | "last")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The series in the order of the request, each with its buckets that hold readings, by time. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "series": [
+                     *         {
+                     *           "device": "site-3/boiler/probe-7",
+                     *           "metric": "temperature",
+                     *           "unit": "Cel",
+                     *           "buckets": [
+                     *             {
+                     *               "time": "2026-11-21T14:05:00.000000Z",
+                     *               "count": 300,
+                     *               "mean": 64.1,
+                     *               "max": 64.9
+                     *             }
+                     *           ],
+                     *           "sources": [
+                     *             "raw"
+                     *           ],
+                     *           "incompleteBefore": null
+                     *         },
+                     *         {
+                     *           "device": "site-3/boiler/probe-8",
+                     *           "metric": "temperature",
+                     *           "buckets": [],
+                     *           "sources": [
+                     *             "raw"
+                     *           ],
+                     *           "incompleteBefore": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        series: {
+                            device: components["schemas"]["DeviceName"];
+                            metric: components["schemas"]["MetricName"];
+                            unit?: components["schemas"]["Unit"];
+                            buckets: components["schemas"]["Bucket"][];
+                            sources: components["schemas"]["Sources"];
+                            incompleteBefore: components["schemas"]["IncompleteBefore"];
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    markReadings: {
+        parameters: {
+            query: {
+                /**
+                 * @description A path of 1 to 8 segments.
+                 * @example site-3/boiler/probe-7
+                 */
+                device: components["parameters"]["Device"];
+                /**
+                 * @description One word.
+                 * @example temperature
+                 */
+                metric: components["schemas"]["MetricName"];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T14:05:08Z
+                 */
+                from: components["schemas"]["Instant"];
+                /** @description End, exclusive. Default: only the reading at `from`. */
+                to?: components["schemas"]["Instant"];
+                /**
+                 * @description Only values above it, and those below `below`.
+                 * @example 100
+                 */
+                above?: number;
+                /** @description Only values below it, and those above `above`. */
+                below?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many readings changed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changed": 1,
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": {
+                        /** Format: int64 */
+                        changed: number;
+                        /**
+                         * Format: date-time
+                         * @description The `from` of the next request. null: the range is done.
+                         */
+                        next: null | string;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    restoreReadings: {
+        parameters: {
+            query: {
+                /**
+                 * @description A path of 1 to 8 segments.
+                 * @example site-3/boiler/probe-7
+                 */
+                device: components["parameters"]["Device"];
+                /**
+                 * @description One word.
+                 * @example temperature
+                 */
+                metric: components["schemas"]["MetricName"];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T14:05:08Z
+                 */
+                from: components["schemas"]["Instant"];
+                /** @description End, exclusive. Default: only the reading at `from`. */
+                to?: components["schemas"]["Instant"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many readings changed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changed": 1,
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": {
+                        /** Format: int64 */
+                        changed: number;
+                        /**
+                         * Format: date-time
+                         * @description The `from` of the next request. null: the range is done.
+                         */
+                        next: null | string;
                     };
                 };
             };
@@ -2397,6 +2799,209 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["NoKey"];
             403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAnnotations: {
+        parameters: {
+            query?: {
+                /**
+                 * @description A path of 1 to 8 segments.
+                 * @example site-3/boiler
+                 */
+                device?: components["schemas"]["DeviceName"];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T00:00:00Z
+                 */
+                from?: components["parameters"]["From"];
+                /**
+                 * @description End, exclusive.
+                 * @example 1795305600
+                 */
+                to?: components["parameters"]["To"];
+                /** @description Annotations per page. */
+                limit?: number;
+                /** @description `next` of the previous page, with the same query. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of annotations. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "annotations": [
+                     *         {
+                     *           "id": "MTc5NTI2OTkwODAwMDAwMCBzaXRlLTMvYm9pbGVy",
+                     *           "device": "site-3/boiler",
+                     *           "from": "2026-11-21T14:05:08.000000Z",
+                     *           "to": "2026-11-21T15:00:00.000000Z",
+                     *           "text": "Heating serviced",
+                     *           "by": null
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": {
+                        annotations: components["schemas"]["Annotation"][];
+                        next: components["schemas"]["Next"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    createAnnotation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "device": "site-3/boiler",
+                 *       "from": "2026-11-21T14:05:08Z",
+                 *       "to": "2026-11-21T15:00:00Z",
+                 *       "text": "Heating serviced"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description A registered device. Default: all devices. */
+                    device?: components["schemas"]["DeviceName"];
+                    from: components["schemas"]["Instant"];
+                    to?: components["schemas"]["Instant"];
+                    text: components["schemas"]["AnnotationText"];
+                };
+            };
+        };
+        responses: {
+            /** @description The annotation. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "MTc5NTI2OTkwODAwMDAwMCBzaXRlLTMvYm9pbGVy",
+                     *       "device": "site-3/boiler",
+                     *       "from": "2026-11-21T14:05:08.000000Z",
+                     *       "to": "2026-11-21T15:00:00.000000Z",
+                     *       "text": "Heating serviced",
+                     *       "by": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Annotation"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateAnnotation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the annotation.
+                 * @example MTc5NTI2OTkwODAwMDAwMCBzaXRlLTMvYm9pbGVy
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "Heating serviced and pump replaced",
+                 *       "to": "2026-11-21T16:00:00Z"
+                 *     }
+                 */
+                "application/json": {
+                    to?: components["schemas"]["Instant"];
+                    text: components["schemas"]["AnnotationText"];
+                };
+            };
+        };
+        responses: {
+            /** @description The annotation. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "MTc5NTI2OTkwODAwMDAwMCBzaXRlLTMvYm9pbGVy",
+                     *       "device": "site-3/boiler",
+                     *       "from": "2026-11-21T14:05:08.000000Z",
+                     *       "to": "2026-11-21T15:00:00.000000Z",
+                     *       "text": "Heating serviced",
+                     *       "by": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Annotation"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteAnnotation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the annotation.
+                 * @example MTc5NTI2OTkwODAwMDAwMCBzaXRlLTMvYm9pbGVy
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooMany"];
             default: components["responses"]["Problem"];
         };
@@ -3835,7 +4440,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["NoKey"];
             403: components["responses"]["NotAllowed"];
-            /** @description Ingest has no routes file, or cannot write it. */
+            /** @description Ingest cannot write the routes file. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3844,9 +4449,9 @@ export interface operations {
                     /**
                      * @example {
                      *       "type": "about:blank",
-                     *       "title": "No routes file",
+                     *       "title": "Routes file not writable",
                      *       "status": 409,
-                     *       "detail": "ingest-1 has no routes file: start it with ROUTES (--routes), and add the route again.",
+                     *       "detail": "the routes file /etc/tidegauge/routes.yml cannot be written: EROFS: read-only file system: it is mounted read-only: add the route where the file comes from.",
                      *       "instance": "/v1/routes"
                      *     }
                      */

@@ -240,6 +240,8 @@ def _control(drivers: Sequence[DriverDifference]) -> list[str]:
         return [f'Control: measured a second time in turns, the raw store has {found}.']
     inside = sum((each.ratio.low.value or 0.0) <= 1 <= (each.ratio.high.value or 0.0) for each in same)
     return [
-        f'Control: of {len(same)} comparisons of the raw store with itself, {inside} include no difference; the '
-        f'farthest, {far.label}, has {found}.'
+        (
+            f'Control: of {len(same)} comparisons of the raw store with itself, {inside} include no difference; the '
+            f'farthest, {far.label}, has {found}.'
+        )
     ]

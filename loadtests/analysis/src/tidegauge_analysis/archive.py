@@ -244,7 +244,8 @@ def read_archive(path: Path) -> Archive:
     plan = read_json(path / 'plan.json')
     if plan.get('format') != 2:
         raise ArchiveError(
-            f'{path / "plan.json"}: format {plan.get("format")}, and this version reads 2: use the version that wrote it'
+            f'{path / "plan.json"}: format {plan.get("format")}, and this version reads 2: '
+            'use the version that wrote it'
         )
     journal = _read_journal(path / 'journal.jsonl')
     for entry in journal:

@@ -204,7 +204,7 @@ class _Claim:
         return UNDECIDED if pooled is None else self._judgement(pooled, self.made[0].task.relation, self.alpha)
 
     def _judgement(self, effect: Contrast | Pooled, relation: str, alpha: float, strict: float | None = None) -> str:
-        """Whether an effect shows what the check says.
+        """Whether an effect shows what the check states.
 
         :param strict: the level of a contradiction, which any of several comparisons could give by chance
         """
@@ -369,7 +369,12 @@ class _Claim:
         part = self._part(task, verdict, compared, one.ratio(self.scope.ledger), note)
         if verdict == UNDECIDED and one.contrast is not None:
             more = further_units(one.contrast, self.margin, self.alpha)
-            given: Json = {'margin': self.margin, 'alpha': self.alpha, 'comparisons': 1, **one.inputs(self.scope.ledger)}
+            given: Json = {
+                'margin': self.margin,
+                'alpha': self.alpha,
+                'comparisons': 1,
+                **one.inputs(self.scope.ledger),
+            }
             why = 'more than a thousand would be needed'
             further = self.scope.ledger.add(more, f'{one.kind}s', 'further_units', why, **given)
             part = replace(part, further=further)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tidegauge_analysis.archive import read_archive
 from tidegauge_analysis.comparable import differences_of
-from tidegauge_analysis.document import Analysis, Family, Group, write_json
 from tidegauge_analysis.contrasts import FEWEST_UNITS
+from tidegauge_analysis.document import Analysis, Family, Group, write_json
 from tidegauge_analysis.numbers import ratio_in_words
 from tidegauge_analysis.problems import reported
 from tidegauge_analysis.report import analyse

@@ -43,8 +43,8 @@ NO_PRIOR = Prior(0.0, 0.0)
 def prior_of(contrasts: Sequence[ArrayLike]) -> Prior:
     """Estimate the prior from the variances of several contrasts by the moments of their logarithms.
 
-    Source: Smyth 2004, Statistical Applications in Genetics and Molecular Biology 3, section 6.2. Its degrees of freedom
-    are at most those of all contrasts together.
+    Source: Smyth 2004, Statistical Applications in Genetics and Molecular Biology 3, section 6.2. Its degrees of
+    freedom are at most those of all contrasts together.
 
     :param contrasts: the units of each
     """
@@ -72,7 +72,11 @@ def _inverse_trigamma(value: float) -> float:
         low /= 2
     while polygamma(1, high) > value:
         high *= 2
-    return float(brentq(lambda x: float(polygamma(1, x)) - value, low, high, xtol=1e-14, rtol=1e-13)) if low < high else low
+    return (
+        float(brentq(lambda x: float(polygamma(1, x)) - value, low, high, xtol=1e-14, rtol=1e-13))
+        if low < high
+        else low
+    )
 
 
 class Decision(StrEnum):
@@ -94,6 +98,7 @@ class Contrast:
     prior: Prior = NO_PRIOR
 
     def __post_init__(self) -> None:
+        """Check the units."""
         if len(self.units) < FEWEST_UNITS:
             raise ValueError(f'{len(self.units)} of {FEWEST_UNITS} observations that an interval needs')
         if not self.variance > 0:
@@ -207,8 +212,8 @@ class Pooled:
 def pool(effects: ArrayLike, variances: ArrayLike) -> Pooled:
     """Pool effects by a random-effects model, fitted by restricted maximum likelihood (REML).
 
-    Sources: Viechtbauer 2005, Journal of Educational and Behavioral Statistics 30; for the error Knapp and Hartung 2003,
-    Statistics in Medicine 22, never below that of the model (Röver, Knapp and Friede 2015, BMC Medical Research
+    Sources: Viechtbauer 2005, Journal of Educational and Behavioral Statistics 30; for the error Knapp and Hartung
+    2003, Statistics in Medicine 22, never below that of the model (Röver, Knapp and Friede 2015, BMC Medical Research
     Methodology 15).
 
     :param variances: squared standard error of each effect, above 0

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from tidegauge_analysis.archive import Run
 from tidegauge_analysis.cells import by_levels, label_of, varying
 from tidegauge_analysis.document import Curve, CurvePoint, Estimate, Sentence
-from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.metrics import Metric
 from tidegauge_analysis.numbers import anchor, estimate_in_words, missing
+from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.summaries import sample_of
 
 REACHED = 0.98
@@ -86,8 +86,9 @@ def _overload(points: Sequence[CurvePoint], by: str, limit: float, margin: float
         rises = before is not None and latency.value is not None and latency.value > before * (1 + margin)
         if by == 'threads' and index and achieved.value < best * (1 + margin) and rises:
             return index, (
-                f'overloaded from {point.load:g} threads: throughput is {estimate_in_words(point.achieved)}, no more than '
-                f'{margin * 100:g} % above that of fewer threads, and latency rises to {estimate_in_words(point.latency)}.'
+                f'overloaded from {point.load:g} threads: throughput is {estimate_in_words(point.achieved)}, no more '
+                f'than {margin * 100:g} % above that of fewer threads, and latency rises to '
+                f'{estimate_in_words(point.latency)}.'
             )
         best = max(best, achieved.value)
     what = 'the target was reached at each rate' if by == 'target' else 'more threads gave more throughput throughout'

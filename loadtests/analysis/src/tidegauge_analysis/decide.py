@@ -1,8 +1,8 @@
 """What a study that runs until it is decided still needs: `python -m tidegauge_analysis.decide RESULTS`.
 
 Prints one JSON object: `look`, the number of this look, or null while the study is not to be judged; `decided` and
-`undecided`, numbers of claims, or of pairs of groups in a study without claims; and `open`, what is undecided, each with
-the combinations of levels that it needs.
+`undecided`, numbers of claims, or of pairs of groups in a study without claims; and `open`, what is undecided, each
+with the combinations of levels that it needs.
 """
 
 import argparse

@@ -23,7 +23,7 @@ METHODS = (
     ('raw-again', 'raw'),
     ('raw-connect', 'raw'), ('app-connect', 'app'), ('published', 'raw'), ('published', 'raw-connect'),
 )  # fmt: skip
-"""What taking turns adds, what a connection for each operation adds, and the rest of the method of a published study."""
+"""What taking turns adds, what a connection for each operation adds, and the rest of a published study's method."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from tidegauge_analysis.archive import Json, Operations, Run, analysed
 from tidegauge_analysis.cells import Cell, cells_of
 from tidegauge_analysis.document import Estimate, FailureRow, Number, Sentence
-from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.numbers import anchor, estimate_in_words, missing, no_estimate
+from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.summaries import sample_of
 
 RECOVERED = 0.9

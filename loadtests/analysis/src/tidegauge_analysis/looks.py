@@ -3,8 +3,8 @@
 from tidegauge_analysis.archive import Archive
 
 SCHEDULE = (3, 4, 5, 6, 8, 10, 13, 16)
-"""Complete blocks after which a study that runs until it is decided is judged. Each look has an equal share of the error
-(Bonferroni), so that a verdict of an early look stays when no data is added."""
+"""Complete blocks after which a study that runs until it is decided is judged. Each look has an equal share of the
+error (Bonferroni), so that a verdict of an early look stays when no data is added."""
 
 
 def looks_of(archive: Archive) -> int:

@@ -92,9 +92,7 @@ def measure(metric: Metric, run: Run, operations: Operations, ledger: Ledger) ->
     """Compute a metric of one run."""
     if metric.name in {'energy', 'power'}:
         return _energy(metric, run, ledger)
-    if metric.name == 'memory-spread':
-        return _spread_of_memory(run, ledger)
-    if metric.name in {'cpu', 'cpu-time', 'memory', 'disk-read'}:
+    if metric.name in {'cpu', 'cpu-time', 'memory', 'memory-spread', 'disk-read'}:
         return _of_nodes(metric, run, ledger)
     if metric.statistic is not None:
         return _latency(metric, run, operations, ledger)
@@ -118,6 +116,8 @@ def _energy(metric: Metric, run: Run, ledger: Ledger) -> Number:
 
 def _of_nodes(metric: Metric, run: Run, ledger: Ledger) -> Number:
     """Processors, processor time or memory of all nodes of the store together."""
+    if metric.name == 'memory-spread':
+        return _spread_of_memory(run, ledger)
     key = {'memory': 'memoryBytes', 'disk-read': 'readBytes'}.get(metric.name, 'cpuSeconds')
     over = 'done' if metric.name in {'cpu-time', 'disk-read'} else 'seconds'
     divisor, file = run.document[over], f'runs/{run.name}.json'

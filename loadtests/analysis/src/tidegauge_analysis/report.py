@@ -48,7 +48,6 @@ from tidegauge_analysis.units import Observation
 from tidegauge_analysis.validity import reasons, rule_summaries, run_checks, sensitivity
 from tidegauge_analysis.wording import methods, summary, unsteady
 
-
 MOST_FAILED = 0.001
 """Share of failed operations from which a report names them."""
 
@@ -353,7 +352,6 @@ def _notes(archive: Archive, disagreements: Sequence[str]) -> list[str]:
     return [*found, *archive.failures, *shown]
 
 
-
 def _refused(latencies: Sequence[Latencies]) -> list[str]:
     """Name the groups in which operations failed: their latencies are those of the operations that succeeded."""
     found = []
@@ -366,6 +364,7 @@ def _refused(latencies: Sequence[Latencies]) -> list[str]:
     named, more = '; '.join(found[:MOST_NAMED]), len(found) - MOST_NAMED
     rest = f'; and {more} more groups' if more > 0 else ''
     return [f'Operations failed, and latencies are those of the others: {named}{rest}.']
+
 
 if __name__ == '__main__':
     sys.exit(main(sys.argv[1:]))

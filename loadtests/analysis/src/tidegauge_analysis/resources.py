@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tidegauge_analysis.archive import Json, Run, Status
 from tidegauge_analysis.cells import Cell, cells_of
 from tidegauge_analysis.document import Estimate, NodeRow, Number, Resources
-from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.numbers import Ledger, anchor, missing, no_estimate
+from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.summaries import sample_of
 
 EXPERIMENT = ['store', 'api', 'client']

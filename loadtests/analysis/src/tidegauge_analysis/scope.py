@@ -1,4 +1,4 @@
-"""What the parts of an analysis have in common: the archive, the values of its runs, and the factors that form groups."""
+"""What the parts of an analysis share: the archive, the values of its runs, and the factors that form groups."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -7,7 +7,7 @@ from pathlib import Path
 from tidegauge_analysis.archive import Archive, ArchiveError, Run, analysed, read_archive
 from tidegauge_analysis.cells import by_levels, label_of, measure_all, varying
 from tidegauge_analysis.comparable import differences_of
-from tidegauge_analysis.document import Combination, Estimate, MeanSlowdown, SecondMachine, Slowdown
+from tidegauge_analysis.document import Estimate, MeanSlowdown, SecondMachine, Slowdown
 from tidegauge_analysis.effects import Interval
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import Ledger, anchor, no_estimate

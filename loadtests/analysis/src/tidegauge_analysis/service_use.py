@@ -206,4 +206,4 @@ def _stored(run: Run, tables: int) -> float | None:
     if stored is None or not isinstance(records, int | float) or records <= 0:
         return None
     share = INSERTS.get(str(run.factors.get('workload')).lower(), 0.0)
-    return float(stored['after']) / (tables * (records + share * run.document['done']))
+    return float(stored['after'] / (tables * (records + share * run.document['done'])))

@@ -1,8 +1,10 @@
-"""How often a study would decide wrongly: `python -m tidegauge_analysis.simulate RESULTS [--studies 500] [--drift 0.3]`.
+"""How often a study would decide wrongly.
 
-Takes the spread of the deployments of real results, gives all comparisons a ratio that is known, and judges such studies
-as `decide` does, block after block. Prints the share of studies with a false decision, the share of comparisons that are
-decided, and the blocks that they needed.
+    python -m tidegauge_analysis.simulate RESULTS [--studies 500] [--drift 0.3]
+
+Takes the spread of the deployments of real results, gives all comparisons a ratio that is known, and judges such
+studies as `decide` does, block after block. Prints the share of studies with a false decision, the share of comparisons
+that are decided, and the blocks that they needed.
 """
 
 import argparse
@@ -63,8 +65,8 @@ def simulate(  # noqa: PLR0913
 ) -> Rates:
     """Judge studies whose comparisons all have this ratio.
 
-    :param drift: change of the logarithm over the whole study, beside the spread of deployments: it stays in comparisons
-        that take no turns
+    :param drift: change of the logarithm over the whole study, beside the spread of deployments: it stays in
+        comparisons that take no turns
     """
     draws = np.random.default_rng(seed)
     each = alpha / len(SCHEDULE) / len(spreads)

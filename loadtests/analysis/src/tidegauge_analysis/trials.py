@@ -7,9 +7,9 @@ import numpy as np
 from tidegauge_analysis.archive import Run, Series, Status
 from tidegauge_analysis.cells import label_of, varying
 from tidegauge_analysis.document import Number, Trial, TrialSeries
-from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.metrics import Metric
 from tidegauge_analysis.numbers import anchor, missing
+from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.series import classify, mser
 from tidegauge_analysis.summaries import Sample, sample_of
 

@@ -96,8 +96,8 @@ class Comparison:
 def compare(first: Sequence[Observation], second: Sequence[Observation]) -> Comparison:
     """Compare two groups by the blocks that have both.
 
-    Within a block, runs of the same turn are compared with each other; without any, all runs of the block are. From three
-    blocks on, a block is a unit. With fewer, each turn is one: the result then holds for these deployments.
+    Within a block, runs of the same turn are compared with each other; without any, all runs of the block are. From
+    three blocks on, a block is a unit. With fewer, each turn is one: the result then holds for these deployments.
     """
     pairs: list[tuple[Unit, Unit]] = []
     turns: list[tuple[Unit, Unit]] = []
@@ -140,7 +140,7 @@ def unpaired(first: Sequence[float], second: Sequence[float], confidence: float)
 def judge_unpaired(
     first: Sequence[float], second: Sequence[float], margin: float, alpha: float
 ) -> tuple[Interval, str]:
-    """The ratio of two independent samples with its interval, and the verdict as of `decide`; `none` without an interval.
+    """The ratio of two independent samples, its interval, and the verdict as of `decide`; `none` without an interval.
 
     :raises ValueError: as for `unpaired`
     """

@@ -45,7 +45,9 @@ def unsteady(series: Sequence[TrialSeries]) -> list[str]:
     found = [one for one in series if one.shape in UNSTEADY]
     if not found:
         return []
-    named = '; '.join(f'{one.label}, block {one.block}, {in_words(one.metric)}: {one.shape}' for one in found[:MOST_NAMED])
+    named = '; '.join(
+        f'{one.label}, block {one.block}, {in_words(one.metric)}: {one.shape}' for one in found[:MOST_NAMED]
+    )
     more = f'; and {len(found) - MOST_NAMED} more' if len(found) > MOST_NAMED else ''
     return [f'{len(found)} of {len(series)} series have no steady state: {named}{more}.']
 
@@ -112,14 +114,13 @@ def methods(archive: Archive, drivers: Sequence[DriverDifference]) -> list[Sente
             f'2004). A pair is equivalent when two one-sided tests at {analyse["alpha"]:g} put the ratio within '
             f'{analyse["margin"] * 100:g} %; otherwise it is different when its p, adjusted by Holm for the pairs of '
             f'the family, is below {analyse["alpha"]:g}; otherwise it is undecided. The margin is that of the '
-            'experiment file. The claims of a study share the level: each is judged at this level divided by their number.'
+            'experiment file. The claims of a study share the level: each is judged at this level divided by their '
+            'number.'
         ),
         *_sequential(archive),
     ]
     if drivers:
-        found.append(
-            'Drivers are compared in pairs of runs of the same trial, which have the same operations.'
-        )
+        found.append('Drivers are compared in pairs of runs of the same trial, which have the same operations.')
     found.append(
         'A run is valid when each of its rules holds. An invalid run is repeated, stays in the archive, and is left '
         'out of the analysis; the report shows what changes with it. Each number has a formula and inputs in '
@@ -141,6 +142,8 @@ def _sequential(archive: Archive) -> list[str]:
     if looks == 0:
         return []
     return [
-        f'The study was judged {_times(looks)} while it ran, after {", ".join(map(str, SCHEDULE[:looks]))} blocks. It can '
-        f'be judged {len(SCHEDULE)} times, and each time has an equal share of the error.'
+        (
+            f'The study was judged {_times(looks)} while it ran, after {", ".join(map(str, SCHEDULE[:looks]))} blocks. '
+            f'It can be judged {len(SCHEDULE)} times, and each time has an equal share of the error.'
+        )
     ]

@@ -79,8 +79,7 @@ export class History {
 
   isComplete(deployment: DeploymentPlan): boolean {
     return (
-      this.isSkipped(deployment) ||
-      deployment.series.every(({ id }) => this.completeAttempt(id) !== null)
+      this.isSkipped(deployment) || deployment.series.every(({ id }) => this.completeAttempt(id) !== null)
     );
   }
 

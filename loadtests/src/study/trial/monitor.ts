@@ -71,7 +71,7 @@ interface Usage {
   readonly machine: Counters;
 }
 
-/** What is asked of a deployment before a round and after it. null: not known here. */
+/** What is read from a deployment before a round and after it. null: not known here. */
 interface DeploymentState {
   readonly storedBytes: number | null;
   readonly roundTripMs: number | null;

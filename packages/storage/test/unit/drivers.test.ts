@@ -31,6 +31,6 @@ test('a driver that is not installed is reported with the command that installs 
   }
 });
 
-test('another package that is missing is an error of its own', async () => {
+test('another package that is missing is another error', async () => {
   await assert.rejects(loadBackend('postgres', needing('no-such-package')), { code: 'ERR_MODULE_NOT_FOUND' });
 });

@@ -34,7 +34,7 @@ test('a pause of more than four usual intervals is a gap, also for a slow sensor
       parts.map((part: unknown[]) => part.length),
       [20, 20],
     );
-    assert.deepEqual(parts[0][0], [500, 0], 'the middle of the bucket, and its mean');
+    assert.deepEqual(parts[0]![0], [500, 0], 'the middle of the bucket, and its mean');
   }
   assert.deepEqual(partsOf([], gapOf([])), []);
   assert.equal(partsOf([bucket(0, 1000, 1)], gapOf([bucket(0, 1000, 1)])).length, 1);

@@ -26,8 +26,17 @@ test('an earlier period is drawn beneath the same times of the day, also after t
   tiles.want(parts(), view.level, today);
   await setImmediate();
   const [now, then] = [draw(null), draw('day')];
-  assert.deepEqual([now.extent, then.extent], [[0, 0], [1, 1]]);
-  assert.deepEqual([...now.columns.low.keys()].filter((column) => now.columns.low[column] === 0), [60]);
+  assert.deepEqual(
+    [now.extent, then.extent],
+    [
+      [0, 0],
+      [1, 1],
+    ],
+  );
+  assert.deepEqual(
+    [...now.columns.low.keys()].filter((column) => now.columns.low[column] === 0),
+    [60],
+  );
   assert.deepEqual(then.columns.low.indexOf(1), 60);
   assert.equal(later(then.buckets[0], -then.offset).time, before);
   assert.equal(then.offset, 23 * HOUR);

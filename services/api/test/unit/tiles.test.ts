@@ -226,10 +226,13 @@ test('where readings were deleted, the rollups that are left are drawn', async (
     await setImmediate();
   }
   const [bucket, ...others] = tiles.cover('a/b', from, to, level);
-  assert.deepEqual({ ...bucket, source: null }, {
-    ...{ source: null, time: from, end: to },
-    ...{ count: 60, min: 1, max: 9, mean: 2 },
-  });
+  assert.deepEqual(
+    { ...bucket, source: null },
+    {
+      ...{ source: null, time: from, end: to },
+      ...{ count: 60, min: 1, max: 9, mean: 2 },
+    },
+  );
   assert.deepEqual(others, []);
 });
 
