@@ -57,7 +57,7 @@ def test_times_and_losses_are_those_of_the_operations(results: Path) -> None:
         assert row['recovery']['value']['value'] == 4
         assert row['slow']['value']['value'] == 4
         assert row['pause']['value']['value'] == pytest.approx(3.5, abs=0.03)
-        assert row['down']['value']['value'] == 12.5
+        assert row['down']['value']['value'] == pytest.approx(12.5)
         assert row['failed']['value'] == pytest.approx(3 * 350, abs=3)
         assert row['failed_share']['value']['value'] == pytest.approx(100 * 350 / 600, abs=0.3)
         assert row['checked']['value'] == 120

@@ -149,8 +149,9 @@ class _Claim:
         absent = self._absent()
         if not parts:
             return replace(found, reason='; '.join(absent or [self._too_few_levels()]))
-        pooled = self._pooled()
-        verdict = self._verdict(parts, pooled)
+        alike = self._alike()
+        pooled = _pooled(alike[0]) if len(alike) == 1 else None
+        verdict = self._verdict(alike)
         more = [part.further for part in parts if part.verdict == UNDECIDED and part.further.value]
         estimate, heterogeneity = self._shown(pooled)
         return replace(
@@ -194,14 +195,27 @@ class _Claim:
                 found[index] = one
         return found
 
-    def _verdict(self, parts: Sequence[ClaimPart], pooled: Pooled | None) -> str:
-        """A claim holds where each comparison shows it, or where none contradicts it and all together show it."""
-        verdicts = [part.verdict for part in parts]
+    def _alike(self) -> list[list[_Judged]]:
+        """The comparisons by what they compare: of each, those under all conditions."""
+        found: dict[tuple[str, ...], list[_Judged]] = {}
+        for one in self.made:
+            found.setdefault(tuple(side.label for side in one.task.sides), []).append(one)
+        return list(found.values())
+
+    def _verdict(self, alike: Sequence[Sequence[_Judged]]) -> str:
+        """A claim holds where nothing contradicts it, and each comparison shows it, under all conditions or pooled."""
+        verdicts = [self._verdict_of(made) for made in alike]
+        return DISAGREES if DISAGREES in verdicts else AGREES if set(verdicts) == {AGREES} else UNDECIDED
+
+    def _verdict_of(self, made: Sequence[_Judged]) -> str:
+        """The verdict of one comparison under all conditions."""
+        verdicts = {one.part.verdict for one in made}
         if DISAGREES in verdicts:
             return DISAGREES
-        if set(verdicts) == {AGREES}:
+        if verdicts == {AGREES}:
             return AGREES
-        return UNDECIDED if pooled is None else self._judgement(pooled, self.made[0].task.relation, self.alpha)
+        pooled = _pooled(made)
+        return UNDECIDED if pooled is None else self._judgement(pooled, made[0].task.relation, self.alpha)
 
     def _judgement(self, effect: Contrast | Pooled, relation: str, alpha: float, strict: float | None = None) -> str:
         """Whether an effect shows what the check states.
@@ -222,15 +236,6 @@ class _Claim:
         """As `_relation`. A limit and an exponent have no margin."""
         is_sign = self.test['kind'] == 'bound' or self._is_slope()
         return _sign(effect, alpha) if is_sign else _relation(effect, self.margin, alpha)
-
-    def _pooled(self) -> Pooled | None:
-        """The effect over all comparisons; None where fewer than two can be pooled."""
-        there = [one for one in self.made if one.contrast is not None and one.numbers is not None]
-        signs = {one.task.relation for one in self.made}
-        if len(there) < 2 or len(there) < len(self.made) or len(signs) > 1:
-            return None
-        effects = [one.contrast.value for one in there if one.contrast is not None]
-        return pool(effects, [one.contrast.error**2 for one in there if one.contrast is not None])
 
     def _shown(self, pooled: Pooled | None) -> tuple[Estimate, Number]:
         """The pooled effect as an estimate, and the standard deviation of the effects between conditions."""
@@ -533,3 +538,11 @@ def _estimate(given: Estimate) -> str:
     value, low, high = given.value, given.low, given.high
     bounds = f' ({{{low.id}!}} to {{{high.id}!}})' if low.id and high.id else ', without an interval'
     return f'{{{value.id}}}{bounds}'
+
+
+def _pooled(made: Sequence[_Judged]) -> Pooled | None:
+    """The effect of one comparison over all conditions; None where fewer than two can be pooled."""
+    contrasts = [one.contrast for one in made if one.contrast is not None and one.numbers is not None]
+    if len(contrasts) < 2 or len(contrasts) < len(made):
+        return None
+    return pool([one.value for one in contrasts], [one.error**2 for one in contrasts])

@@ -44,7 +44,8 @@ def prior_of(contrasts: Sequence[ArrayLike]) -> Prior:
     """Estimate the prior from the variances of several contrasts by the moments of their logarithms.
 
     Source: Smyth 2004, Statistical Applications in Genetics and Molecular Biology 3, section 6.2. Its degrees of
-    freedom are at most those of all contrasts together.
+    freedom are at most those of all contrasts together. Where the variances differ no more than by chance, it has these
+    and the mean variance, as in limma.
 
     :param contrasts: the units of each
     """
@@ -52,13 +53,13 @@ def prior_of(contrasts: Sequence[ArrayLike]) -> Prior:
     if len(kept) < FEWEST_POOLED:
         return NO_PRIOR
     df = np.array([len(values) - 1 for values in kept], dtype=np.float64)
-    logs = np.log([values.var(ddof=1) for values in kept]) - digamma(df / 2) + np.log(df / 2)
+    variances = np.array([values.var(ddof=1) for values in kept])
+    logs = np.log(variances) - digamma(df / 2) + np.log(df / 2)
     excess = float(logs.var(ddof=1) - polygamma(1, df / 2).mean())
-    found, shift = float(df.sum()), 0.0
-    if excess > 0:
-        half = _inverse_trigamma(excess)
-        found, shift = min(found, 2 * half), float(digamma(half)) - math.log(half)
-    return Prior(found, math.exp(float(logs.mean()) + shift))
+    if excess <= 0:
+        return Prior(float(df.sum()), float(variances.mean()))
+    half = _inverse_trigamma(excess)
+    return Prior(min(float(df.sum()), 2 * half), math.exp(float(logs.mean() + digamma(half))) / half)
 
 
 def _varies(values: Values) -> bool:

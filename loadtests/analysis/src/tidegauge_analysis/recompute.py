@@ -151,11 +151,11 @@ def prior(contrasts, what):  # of the variance of one contrast, from all of the 
     kept = [log_ratios(*one) for one in contrasts]
     df = [len(units) - 1 for units in kept]
     logs = [math.log(variance(units)) - digamma(d / 2) + math.log(d / 2) for units, d in zip(kept, df)]
-    excess, found, shift = variance(logs) - fmean(trigamma(d / 2) for d in df), sum(df), 0.0
-    if excess > 0:
-        half = 1 / root(lambda u: (trigamma(1 / u) if u else 0.0) - excess)
-        found, shift = min(found, 2 * half), digamma(half) - math.log(half)
-    return found if what == 'df' else math.exp(fmean(logs) + shift)
+    excess = variance(logs) - fmean(trigamma(d / 2) for d in df)
+    if excess <= 0:
+        return sum(df) if what == 'df' else fmean(map(variance, kept))
+    half = 1 / root(lambda u: (trigamma(1 / u) if u else 0.0) - excess)
+    return min(sum(df), 2 * half) if what == 'df' else math.exp(fmean(logs) + digamma(half)) / half
 
 def moderated(units, prior):  # squared error of the mean of the units, and its degrees of freedom
     more, other = prior or (0, 0)

@@ -27,13 +27,16 @@ const range = fc.oneof(
   fc.integer({ min: 60, max: 1e9 }).map((seconds) => ({ last: 1000 * seconds })),
   span,
 );
-const view = fc.record({
-  series: some(fc.record({ device, metric: word })),
-  groups: some(fc.record({ site: fc.string(), metric: word })),
-  range,
-  compare: fc.constantFrom(null, 'day', 'week', 'year'),
-  zone: fc.constantFrom('local', 'utc'),
-});
+const view = fc.record(
+  {
+    series: some(fc.record({ device, metric: word }, { noNullPrototype: true })),
+    groups: some(fc.record({ site: fc.string(), metric: word }, { noNullPrototype: true })),
+    range,
+    compare: fc.constantFrom(null, 'day', 'week', 'year'),
+    zone: fc.constantFrom('local', 'utc'),
+  },
+  { noNullPrototype: true },
+);
 
 test('a view is the same after it was in the address', () => {
   fc.assert(fc.property(view, (shown) => assert.deepEqual(parseView(formatView(shown)), shown)));
