@@ -15,7 +15,7 @@ export async function followAlerts() {
   let again = EVERY_MS;
   if (!document.hidden) {
     try {
-      const answer = await get('/v1/alerts', { limit: MOST_SHOWN });
+      const answer = await get('v1/alerts', { limit: MOST_SHOWN });
       if (!answer.configured) again = EVERY_WITHOUT_RULES_MS;
       showAlerts(answer);
     } catch (error) {

@@ -39,14 +39,14 @@ export function send(method, path, parameters = {}, body = undefined) {
 /** Exchanges a key for the cookie of a session; without a key, reads what the visitor may do. @throws {RequestError} */
 export async function session(key = null) {
   const login = key === null ? {} : { Authorization: `Bearer ${key}` };
-  const found = await once(key === null ? 'GET' : 'POST', '/v1/session', {}, login);
+  const found = await once(key === null ? 'GET' : 'POST', 'v1/session', {}, login);
   csrf = found.csrf;
   return found;
 }
 
 /** Ends the session. @throws {RequestError} */
 export async function endSession() {
-  await once('DELETE', '/v1/session', {});
+  await once('DELETE', 'v1/session', {});
   csrf = null;
 }
 

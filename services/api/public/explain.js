@@ -38,7 +38,7 @@ export async function refreshCauses({ readings }) {
 }
 
 async function readCauses() {
-  const { causes, messages, total, unlisted, unreachable } = await get('/v1/quarantine/causes');
+  const { causes, messages, total, unlisted, unreachable } = await get('v1/quarantine/causes');
   const unknown = causes.filter(({ reason, route }) => reason === 'unknown_topic' && route === null);
   const others = causes.filter((cause) => !unknown.includes(cause));
   showCauses($('unknown-topics'), unknown, 'Every topic in quarantine has a route.');
@@ -110,7 +110,7 @@ async function addRoute(route, place) {
   const text = `${entryText(route)} is added at the end of the routes file of ingest, and used at once.`;
   const isWanted = await confirm({ title: 'Add this route?', text, action: 'Add', className: '' });
   if (!isWanted) return;
-  const { instances, unreachable } = await send('POST', '/v1/routes', {}, { route });
+  const { instances, unreachable } = await send('POST', 'v1/routes', {}, { route });
   await readCauses();
   const isNew = instances.some(({ added }) => added);
   const done = isNew ? 'The route was added. Replay the messages now.' : 'The route was there before.';
@@ -119,7 +119,7 @@ async function addRoute(route, place) {
 
 /** Copies a message of the quarantine into the form, and explains it. */
 async function explainItem(id) {
-  const { topic, source, payload = '', size } = await get(`/v1/quarantine/${encodeURIComponent(id)}`);
+  const { topic, source, payload = '', size } = await get(`v1/quarantine/${encodeURIComponent(id)}`);
   if (source === 'http') throw new Error('The message is from HTTP, and uses no route.');
   if (size > MOST_COPIED)
     throw new Error(`The message has ${count(size)} bytes: try it with tidegauge explain.`);
@@ -150,7 +150,7 @@ async function explain(route) {
   const format = $('explain-format').value || undefined;
   const found = await send(
     'POST',
-    '/v1/explain',
+    'v1/explain',
     {},
     {
       topic: $('explain-topic').value,

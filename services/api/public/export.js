@@ -35,7 +35,7 @@ async function exportReadings(device) {
   if (scope.value !== '') query.set('device', scope.value);
   if (from.value !== '') query.set('from', new Date(from.value).toISOString());
   if (to.value !== '') query.set('to', new Date(to.value).toISOString());
-  const link = element('a', { href: `/v1/export?${query}`, download: '' });
+  const link = element('a', { href: `v1/export?${query}`, download: '' });
   document.body.append(link);
   link.click();
   link.remove();

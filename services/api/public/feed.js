@@ -8,7 +8,7 @@ const RETRY_MS = 5000;
  * `on.readings(list)`, `on.gap()`, `on.state('live' | 'lost')`.
  */
 export function follow(on) {
-  const source = new EventSource('/v1/live');
+  const source = new EventSource('v1/live');
   source.addEventListener('open', () => on.state('live'));
   source.addEventListener('readings', (event) => on.readings(JSON.parse(event.data).readings));
   source.addEventListener('gap', () => on.gap());

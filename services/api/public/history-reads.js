@@ -2,7 +2,7 @@
 
 import { get } from './api.js';
 
-const PATH = '/v1/readings/aggregate';
+const PATH = 'v1/readings/aggregate';
 const START = '1970-01-01T00:00:00Z';
 /** One bucket of this length contains every time. */
 const WHOLE = '200000d';

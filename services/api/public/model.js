@@ -61,7 +61,7 @@ export function explain({ status, title, message }) {
 async function readAll() {
   let cursor;
   do {
-    const page = await get('/v1/devices', { limit: 1000, cursor });
+    const page = await get('v1/devices', { limit: 1000, cursor });
     for (const device of page.devices.filter(({ name }) => name !== ALL_DEVICES)) {
       const sensor = sensorNamed(device.name);
       if (sensor === null) break;
@@ -71,7 +71,7 @@ async function readAll() {
   } while (cursor !== undefined && !full);
   const names = [...sensors.keys()];
   for (let start = 0; start < names.length; start += LATEST_AT_ONCE) {
-    const { readings } = await get('/v1/readings/latest', {
+    const { readings } = await get('v1/readings/latest', {
       device: names.slice(start, start + LATEST_AT_ONCE),
     });
     for (const reading of readings) learn(reading);
@@ -132,7 +132,7 @@ async function learnPause(sensor) {
   const { name: device, seen } = sensor;
   const [metric] = [...sensor.metrics].toSorted(([, a], [, b]) => b.time - a.time)[0] ?? [];
   const readings =
-    metric === undefined ? [] : (await get('/v1/readings', { device, metric, limit: SPARK_POINTS })).readings;
+    metric === undefined ? [] : (await get('v1/readings', { device, metric, limit: SPARK_POINTS })).readings;
   const pauses = ['received', 'time'].map((key) => {
     const seconds = new Set(readings.map((reading) => Math.round(Date.parse(reading[key]) / 1000)));
     return usualPause([...seconds].sort((a, b) => a - b));
@@ -149,7 +149,7 @@ export async function seedSpark(sensor) {
   const { name: device, sparkMetric: metric } = sensor;
   if (metric === null || sensor.seeded === metric) return;
   sensor.seeded = metric;
-  const { readings } = await get('/v1/readings', { device, metric, limit: SPARK_POINTS });
+  const { readings } = await get('v1/readings', { device, metric, limit: SPARK_POINTS });
   const values = readings.map(({ value }) => value).filter((value) => typeof value === 'number');
   if (sensor.sparkMetric === metric) sensor.spark = values.reverse();
 }

@@ -100,7 +100,7 @@ async function refresh({ key, site, metric, members }) {
   try {
     const start = new Date(serverNow());
     start.setHours(0, 0, 0, 0);
-    const { groups } = await get('/v1/readings/groups', {
+    const { groups } = await get('v1/readings/groups', {
       ...{ by: 'device', metric, bucket: '1h', from: start.toISOString(), limit: MOST_ROWS },
       ...whereOf(site, members),
     });

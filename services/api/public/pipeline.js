@@ -61,7 +61,7 @@ export function initPipeline() {
 
 /** Reads the ledger and shows it. @throws {RequestError} when ingest does not answer */
 export async function refreshPipeline() {
-  const ledger = await get('/v1/ledger');
+  const ledger = await get('v1/ledger');
   const { readings, gaps } = ledger;
   const since = beginning(ledger);
   setText($('ledger-since'), since);

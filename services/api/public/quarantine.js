@@ -62,7 +62,7 @@ async function showMore() {
 }
 
 function read(limit, cursor) {
-  return get('/v1/quarantine', { ...filter(), limit, cursor });
+  return get('v1/quarantine', { ...filter(), limit, cursor });
 }
 
 /** The filter as parameters; undefined where nothing is chosen. */
@@ -197,7 +197,7 @@ async function showPayload(id, node) {
 }
 
 function pathOf(id) {
-  return `/v1/quarantine/${encodeURIComponent(id)}`;
+  return `v1/quarantine/${encodeURIComponent(id)}`;
 }
 
 async function replayOne(id) {
@@ -242,7 +242,7 @@ async function changeAll(verb) {
     do {
       const done = sum.tried + sum.discarded;
       say(`${verb === 'replay' ? 'Replaying' : 'Discarding'}: ${count(done)} of ${count(matching)}`);
-      const step = await change('POST', `/v1/quarantine/${verb}`, { ...filter(), until, cursor });
+      const step = await change('POST', `v1/quarantine/${verb}`, { ...filter(), until, cursor });
       for (const key of Object.keys(sum)) sum[key] += step[key] ?? 0;
       trouble = step.unreachable[0]?.reason ?? null;
       cursor = step.next ?? undefined;

@@ -184,7 +184,7 @@ async function refresh() {
       try {
         const from = new Date(serverNow() - range.seconds * 1000).toISOString();
         const bucket = `${range.bucket}s`;
-        const { buckets, unit } = await get('/v1/readings/aggregate', {
+        const { buckets, unit } = await get('v1/readings/aggregate', {
           device,
           metric,
           from,

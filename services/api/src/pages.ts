@@ -34,10 +34,13 @@ export function pageRoutes(document: OpenApiDocument): Router {
   router.use(files(PUBLIC, filesOf(PUBLIC)));
   router.get('/docs', (request, response, next) => {
     asPage(response);
+    // Its links are relative, so that a proxy can serve them under any path.
+    if (request.path.endsWith('/')) return response.redirect('../docs');
     return reference(request, response, next);
   });
-  router.get('/docs/try', (_request, response) => {
+  router.get('/docs/try', (request, response) => {
     asPage(response);
+    if (request.path.endsWith('/')) return response.redirect('../try');
     response.setHeader('Content-Security-Policy', TRY_POLICY);
     response.sendFile(`docs/${TRY_PAGE}`, { root: PUBLIC, cacheControl: false });
   });

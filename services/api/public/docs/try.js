@@ -8,7 +8,10 @@ applyScheme();
 // Swagger UI tests patterns without Unicode support and would refuse every device name. The server checks them.
 const withoutUnicodePatterns = (key, value) =>
   key === 'pattern' && String(value).includes('\\p{') ? undefined : value;
-const response = await fetch('/openapi.json');
+const response = await fetch('../openapi.json');
+const spec = JSON.parse(await response.text(), withoutUnicodePatterns);
+// Where this page is, also behind a proxy that serves it under a path.
+spec.servers = [{ url: new URL('..', location.href).href }];
 
 /** Repairs parts of Swagger UI that screen readers and keyboards cannot use well. */
 function accessible({ React: { Fragment, createElement } }) {
@@ -35,7 +38,7 @@ function accessible({ React: { Fragment, createElement } }) {
 }
 
 globalThis.SwaggerUIBundle({
-  spec: JSON.parse(await response.text(), withoutUnicodePatterns),
+  spec,
   dom_id: '#reference',
   deepLinking: true,
   // Its colours have more contrast than those of the default.

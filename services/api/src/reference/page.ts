@@ -85,11 +85,11 @@ export function referenceHtml(document: OpenApiDocument): string {
 <meta name="color-scheme" content="light dark">
 <meta name="description" content="Reference of the HTTP API: every operation, its parameters and the schemas of its bodies.">
 <title>${title}</title>
-<link rel="icon" href="/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/docs/docs.css">
+<link rel="icon" href="icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="docs/docs.css">
 </head>
 <body>
-<nav class="site" aria-label="Tidegauge"><a href="/">Live page</a> <a href="/docs/try">Try requests</a> <a href="/openapi.json">OpenAPI document</a></nav>
+<nav class="site" aria-label="Tidegauge"><a href="./">Live page</a> <a href="docs/try">Try requests</a> <a href="openapi.json">OpenAPI document</a></nav>
 <main>
 <h1>${title} <small>${escaped(info.version)}</small></h1>
 ${prose(info.description)}
@@ -114,7 +114,7 @@ function contentsEntry(entry: Entry): string {
 function operationHtml(entry: Entry, security: Security): string {
   const { method, path, operation, parameters } = entry;
   const { summary, description, requestBody, responses } = operation;
-  const link = `<a href="/docs/try#${anchorOf(entry)}">Try it<span class="unseen">: ${inline(summary)}</span></a>`;
+  const link = `<a href="docs/try#${anchorOf(entry)}">Try it<span class="unseen">: ${inline(summary)}</span></a>`;
   const parts = [
     `<h3 id="${anchorOf(entry)}"><b>${method.toUpperCase()}</b> <code>${escaped(path)}</code></h3>`,
     `<p><strong>${inline(summary)}.</strong> ${neededFor(operation.security ?? security)} ${link}</p>`,
