@@ -153,7 +153,7 @@ class Client:
         query = {'prefix': prefix, 'metric': metrics or None, **_filters(site, city, kind, year)}
         yield from self._pages('/v1/readings/latest', 'readings', query, page_size)
 
-    def aggregates(  # noqa: PLR0913
+    def aggregates(
         self,
         devices: Sequence[str],
         metrics: Sequence[str],
@@ -165,8 +165,8 @@ class Client:
     ) -> list[Aggregate]:
         """Return figures of up to 50 series in [since, until), in buckets such as `5m`.
 
-        The n-th metric belongs to the n-th device; a single device or metric belongs to all. Default of `figures`: count,
-        min, max, mean and sum.
+        The n-th metric belongs to the n-th device; a single device or metric belongs to all. Default of `figures`:
+        count, min, max, mean and sum.
         """
         query = {
             'device': devices,

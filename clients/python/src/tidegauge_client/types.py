@@ -45,9 +45,9 @@ class Bucket(TypedDict):
     mean: NotRequired[float]
     sum: NotRequired[float]
     first: NotRequired[float]
-    firstTime: NotRequired[str]  # noqa: N815
+    firstTime: NotRequired[str]
     last: NotRequired[float]
-    lastTime: NotRequired[str]  # noqa: N815
+    lastTime: NotRequired[str]
 
 
 class Aggregate(TypedDict):
@@ -58,7 +58,7 @@ class Aggregate(TypedDict):
     unit: NotRequired[str]
     buckets: list[Bucket]
     sources: list[Literal['raw', 'minute', 'hour', 'day']]
-    incompleteBefore: str | None  # noqa: N815
+    incompleteBefore: str | None
     """Readings before this time were needed and can be deleted. None: the figures are complete."""
 
 
