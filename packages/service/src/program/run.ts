@@ -74,9 +74,9 @@ async function runProgram(
   program: Service<Schema> | Command<Schema>,
   argv: readonly string[],
 ): Promise<number> {
-  const { settings } = program;
+  const { settings, gone } = program;
   const by = configuredBy(program);
-  const commandLine = readCommandLine(settings, argv);
+  const commandLine = readCommandLine(settings, argv, gone);
   if (commandLine.help) {
     process.stdout.write(printHelp(program));
     return EXIT.OK;
@@ -87,6 +87,7 @@ async function runProgram(
     settings,
     commandLine,
     by === 'environment' ? process.env : secretsOf(settings, process.env),
+    gone,
   );
   if (commandLine.printConfig) {
     process.stdout.write(`${printConfig(settings, inForce, by)}\n`);

@@ -172,3 +172,16 @@ test('a URL with an impossible host or port is refused', () => {
   ];
   for (const [flag, url] of right) assert.ok(loadConfig(open, [flag, url], {}), url);
 });
+
+test('a value for a setting that is gone is refused with what holds in its place', () => {
+  const gone = { rounds: 'there are always 5', keepFile: 'the file is always kept' };
+  const refused = (argv: string[], env: Record<string, string>, lines: string) =>
+    assert.throws(
+      () => loadConfig(schema, argv, env, gone),
+      ({ problems }: ConfigError) => problems.join() === lines,
+    );
+  refused([], { ROUNDS: '5' }, 'ROUNDS is no longer a setting: there are always 5');
+  refused(['--rounds', '5'], {}, '--rounds is no longer a setting: there are always 5');
+  refused(['--no-keep-file'], {}, '--no-keep-file is no longer a setting: the file is always kept');
+  assert.equal(loadConfig(schema, [], { ROUNDS: '' }, gone).httpPort, 8080);
+});
