@@ -25,6 +25,7 @@ export {
   type Config,
   defineConfig,
   flagName,
+  type Gone,
   inGroup,
   type Schema,
   type Setting,
