@@ -114,7 +114,7 @@ export const settings = defineConfig({
   listenPasswords,
   routes: {
     kind: text('a file name'),
-    help: 'File of routes. Default: one route, sensors/{device+}/{metric}, in any format.',
+    help: 'File of routes. Default: DATA_DIR/routes.yml. Without an entry: one route, sensors/{device+}/{metric}.',
   },
   dataDir: {
     kind: text('a directory'),
