@@ -1,4 +1,4 @@
-import { type Config, defineConfig, inGroup, integer } from '@tidegauge/service';
+import { type Config, defineConfig, integer } from '@tidegauge/service';
 import { readingItems } from '../loading/load-fleet.ts';
 import type { QueriesPart } from '../operations/plan.ts';
 import { QUERY_COUNT } from '../operations/query-operations.ts';
@@ -10,16 +10,14 @@ import { API_SETTINGS, COMMON_SETTINGS, modelOf, PHASE_SETTING, STORE_SETTINGS }
 
 export const QUERY_SETTINGS = defineConfig({
   ...PHASE_SETTING,
-  ...inGroup('Queries', {
-    devices: { kind: integer(1, 1_000_000), default: '500', help: 'Devices that have readings.' },
-    readings: {
-      kind: integer(1, 1_000_000),
-      default: '1000',
-      help: 'Readings of each device, a minute apart.',
-    },
-    share: { kind: integer(1, 100), default: '100', help: 'Percent of devices and of time to ask for.' },
-    query: { kind: integer(1, QUERY_COUNT), help: 'Only this one of the ten queries.' },
-  }),
+  devices: { kind: integer(1, 1_000_000), default: '500', help: 'Devices that have readings.' },
+  readings: {
+    kind: integer(1, 1_000_000),
+    default: '1000',
+    help: 'Readings of each device, a minute apart.',
+  },
+  share: { kind: integer(1, 100), default: '100', help: 'Percent of devices and of time to ask for.' },
+  query: { kind: integer(1, QUERY_COUNT), help: 'Only this one of the ten queries.' },
 });
 
 /** The names of the meters of queries. */

@@ -6,9 +6,9 @@ import {
   type CommandGroup,
   ConfigError,
   defineCommand,
+  defineConfig,
   duration,
   EXIT,
-  inGroup,
   inputFile,
   integer,
   oneOf,
@@ -53,7 +53,7 @@ const directory = {
   help: 'A results directory.',
 } as const;
 
-const { quick, on, part, results, force, prometheus, until, budget, wait } = inGroup('Run', {
+const { quick, on, part, results, force, prometheus, until, budget, wait } = defineConfig({
   quick: {
     kind: boolean(),
     default: 'false',

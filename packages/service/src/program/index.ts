@@ -1,5 +1,5 @@
 export { ConfigError } from './config-error.ts';
-export { configTable } from './config-table.ts';
+export { configTable, settingName } from './config-table.ts';
 export { EXIT } from './exit-codes.ts';
 export { printGroupHelp, printHelp } from './help.ts';
 export * from './kinds.ts';
