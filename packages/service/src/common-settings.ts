@@ -19,6 +19,16 @@ export const SERVICE_SETTINGS = inGroup('Every service', {
   logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'Lowest severity that is logged.' },
 });
 
+/** How a program logs in to the MQTT broker. */
+export const BROKER_LOGIN_SETTINGS = inGroup('Broker login', {
+  brokerUser: { kind: text(), help: 'User name for the broker.' },
+  brokerPassword: { kind: text(), secret: true, help: 'Password for the broker.' },
+  brokerCa: {
+    kind: text('a file name'),
+    help: "PEM file of the authority of the broker's certificate, for mqtts and wss.",
+  },
+});
+
 /** How a service connects to the MQTT broker. */
 export const BROKER_SETTINGS = defineConfig({
   broker: {
@@ -27,12 +37,7 @@ export const BROKER_SETTINGS = defineConfig({
     secret: 'url',
     help: 'The MQTT broker, without user name and password.',
   },
-  brokerUser: { kind: text(), help: 'User name for the broker.' },
-  brokerPassword: { kind: text(), secret: true, help: 'Password for the broker.' },
-  brokerCa: {
-    kind: text('a file name'),
-    help: "PEM file of the authority of the broker's certificate, for mqtts and wss.",
-  },
+  ...BROKER_LOGIN_SETTINGS,
 });
 
 /**

@@ -1,12 +1,14 @@
 import { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC, zoneProblem } from '@tidegauge/readings';
 import {
   ACCESS_SETTINGS,
+  BROKER_LOGIN_SETTINGS,
   BROKER_SETTINGS,
   boolean,
   bytes,
   defineConfig,
   duration,
   type Gone,
+  inGroup,
   integer,
   type Kind,
   LIMIT_SETTINGS,
@@ -79,7 +81,7 @@ function influxTemplate(part: 'device' | 'metric'): Kind<string> {
 }
 
 /** The certificate with which a client logs in to the broker. */
-export const BROKER_CERTIFICATE_SETTINGS = defineConfig({
+export const BROKER_CERTIFICATE_SETTINGS = inGroup('Broker login', {
   brokerCert: { kind: text('a file name'), help: 'PEM file of a client certificate.' },
   brokerKey: { kind: text('a file name'), help: "PEM file of the client certificate's private key." },
 });
@@ -87,11 +89,10 @@ export const BROKER_CERTIFICATE_SETTINGS = defineConfig({
 /** Read by ingest and by `tidegauge explain`. */
 export const TOPIC_LEVELS_SETTING = {
   kind: oneOf(TOPIC_LEVELS),
-  help: 'Whether {metric} of a topic is part of the device when the payload names its values (keep), or not (drop). Default: as DATA_DIR was used; keep for a new one.',
+  help: 'Whether {metric} of a topic is part of the device when the payload names its values. Default: keep for a new DATA_DIR.',
 } as const;
 
 const { listen, listenPasswords, ...direct } = DIRECT_SETTINGS;
-const { retention, retentionRules, ...limits } = RETENTION_SETTINGS;
 
 /**
  * Every setting of ingest, those that most installations need first. docs/configuration.md is generated from it.
@@ -108,8 +109,6 @@ export const settings = defineConfig({
     secret: 'url',
     help: `The MQTT broker. Default: ${BROKER_SETTINGS.broker.default}, and none with LISTEN.`,
   },
-  brokerUser: BROKER_SETTINGS.brokerUser,
-  brokerPassword: BROKER_SETTINGS.brokerPassword,
   listen,
   listenPasswords,
   routes: {
@@ -125,7 +124,6 @@ export const settings = defineConfig({
     kind: text('a file name'),
     help: 'File of alert rules. Default: DATA_DIR/alerts.yml, which need not exist.',
   },
-  retention,
   metricsPort: {
     kind: port(),
     default: '9464',
@@ -136,9 +134,6 @@ export const settings = defineConfig({
     secret: true,
     help: 'Bearer token that may do everything: the INGEST_TOKEN of the API.',
   },
-  brokerCa: BROKER_SETTINGS.brokerCa,
-  ...BROKER_CERTIFICATE_SETTINGS,
-  ...direct,
   clientId: {
     kind: clientId,
     default: 'tidegauge-ingest',
@@ -155,6 +150,9 @@ export const settings = defineConfig({
     default: 'false',
     help: 'A device that registers itself gets the first level of its name as site: site-3/boiler gets site-3.',
   },
+  ...BROKER_LOGIN_SETTINGS,
+  ...BROKER_CERTIFICATE_SETTINGS,
+  ...direct,
   topicLevels: TOPIC_LEVELS_SETTING,
   ...TIME_SETTINGS,
   alertTopic: {
@@ -194,10 +192,9 @@ export const settings = defineConfig({
   rollups: {
     kind: boolean(),
     default: 'true',
-    help: 'Compute rollups per minute, hour and day, on stores that keep them. false: leave it to another process.',
+    help: 'Compute rollups per minute, hour and day, on stores that keep them.',
   },
-  retentionRules,
-  ...limits,
+  ...RETENTION_SETTINGS,
   maxInFlight: {
     kind: integer(1, 1_000_000),
     default: '8000',
@@ -228,7 +225,7 @@ export const settings = defineConfig({
   stopTimeout: {
     kind: duration(1, 600),
     default: '10s',
-    help: 'Longest time from a stop signal to the end. The broker keeps messages that are not stored until then.',
+    help: 'Longest time from a stop signal to the end of the process.',
   },
   ...SERVICE_SETTINGS,
   ...ACCESS_SETTINGS,

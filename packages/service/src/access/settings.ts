@@ -21,7 +21,7 @@ export const ACCESS_SETTINGS = inGroup('Access', {
   },
   openReads: {
     kind: boolean(),
-    help: 'Whether reads need no login. Default: true on loopback, false where others can reach the service.',
+    help: 'Whether reads need no login. Default: true on loopback only.',
   },
   openMetrics: {
     kind: boolean(),
@@ -88,7 +88,7 @@ export const OIDC_SETTINGS = inGroup('OpenID Connect', {
   },
   oidcDevicesClaim: {
     kind: text('the name of a claim'),
-    help: 'Claim with the device that a token is limited to, or * for all. Tokens without it are then refused.',
+    help: 'Claim with the device that a token is limited to, or * for all. Tokens need it then.',
   },
 });
 

@@ -18,7 +18,7 @@ export const DIRECT_SETTINGS = defineConfig({
   },
   listenAcl: {
     kind: text('a file name'),
-    help: "File of topics that sensors may write, as mosquitto has it. Default: each below sensors/<its user>/.",
+    help: 'File of topics that sensors may write, as of mosquitto. Default: each below sensors/<its user>/.',
   },
   listenUser: { kind: text(), help: 'One user who may publish on every topic. Needs LISTEN_PASSWORD.' },
   listenPassword: { kind: text(), secret: true, help: 'Password of LISTEN_USER.' },

@@ -1,8 +1,8 @@
-import { bytes, defineConfig, duration, text } from '@tidegauge/service';
+import { bytes, duration, inGroup, text } from '@tidegauge/service';
 import { keepKind } from './rules.ts';
 
 /** What is kept, and for how long. */
-export const RETENTION_SETTINGS = defineConfig({
+export const RETENTION_SETTINGS = inGroup('Retention', {
   retention: {
     kind: keepKind,
     help: 'How long readings and rollups are kept, such as raw:30d,1m:1y,1h:forever. Default: forever.',
