@@ -151,7 +151,8 @@ function groupTables({ name, commands }: CommandGroup, shared: Shared): string {
     const settings = Object.entries(given.settings).filter(
       ([key, setting]) => several[key] !== setting && !shared.has(setting),
     );
-    return [`### ${beforeArguments(name)} ${command}`, given.summary, tablesOf(given, Object.fromEntries(settings), shared)];
+    const tables = tablesOf(given, Object.fromEntries(settings), shared);
+    return [`### ${beforeArguments(name)} ${command}`, given.summary, tables];
   });
   const by = configuredBy(all[0]![1]);
   const common =

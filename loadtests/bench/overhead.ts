@@ -34,7 +34,7 @@ const SETTINGS = defineConfig({
   threads: { kind: integer(1, 1000), default: '1', help: 'Operations at once, on each side.' },
 });
 
-/** A round is a block of so many operations on each side. Node and servers on a JVM compile code in the first blocks. */
+/** A round is a block of `ops` on each side. Node and servers on a JVM compile code in the first blocks. */
 const FULL = { blocks: 30, ops: 1000, records: 10_000, warmUp: 10 };
 const QUICK = { blocks: 8, ops: 250, records: 500, warmUp: 4 };
 

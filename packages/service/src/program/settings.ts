@@ -33,7 +33,7 @@ type ValueOf<S> = S extends { readonly kind: Kind<infer T> }
 export type Config<S extends Schema> = { readonly [K in keyof S]: ValueOf<S[K]> };
 
 /**
- * Settings of earlier versions, by key: what holds in their place. A program refuses a value for one, with this text.
+ * Settings of earlier versions by key, with what holds in their place. A program refuses a value, with this text.
  */
 export type Gone = Readonly<Record<string, string>>;
 
