@@ -371,7 +371,7 @@ async function openLedger(
 
 function openSpool(config: Config<typeof settings>, logger: Logger): Spool | null {
   if (config.spoolMaxBytes === 0) return null;
-  const directory = join(config.dataDir, 'spool', config.clientId);
+  const directory = join(config.spoolDir ?? join(config.dataDir, 'spool'), config.clientId);
   return new Spool(directory, config.spoolMaxBytes, logger.child({ component: 'spool' }));
 }
 

@@ -179,6 +179,10 @@ export const settings = defineConfig({
     default: INFLUX_METRIC,
     help: 'Metric of InfluxDB line protocol from HTTP.',
   },
+  spoolDir: {
+    kind: text('a directory'),
+    help: 'Directory of the spool, such as on another disk. Default: DATA_DIR/spool.',
+  },
   spoolMaxBytes: {
     kind: bytes(0, 2 ** 40),
     default: '256MiB',
@@ -245,6 +249,5 @@ export const GONE: Gone = {
   listenSessionExpiry: 'sessions of sensors are kept for 1d',
   maxBatch: 'a write has at most 5000 readings',
   maxTopic: 'a topic has at most 1KiB',
-  spoolDir: 'the spool is in DATA_DIR/spool. Move its files there while ingest is stopped',
   keepLedger: 'the ledger is kept in DATA_DIR',
 };

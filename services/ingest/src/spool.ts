@@ -71,7 +71,7 @@ export class Spool {
       for (const name of names.toSorted()) yield* this.#recoverSegment(name);
     } catch (error) {
       throw new ConfigError([
-        `the spool ${this.#directory} cannot be opened: ${(error as Error).message}: check DATA_DIR`,
+        `the spool ${this.#directory} cannot be opened: ${(error as Error).message}: check SPOOL_DIR and DATA_DIR`,
       ]);
     }
   }

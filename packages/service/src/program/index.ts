@@ -3,7 +3,7 @@ export { configTable, settingName } from './config-table.ts';
 export { EXIT } from './exit-codes.ts';
 export { printGroupHelp, printHelp } from './help.ts';
 export * from './kinds.ts';
-export { loadConfig, readSettings } from './load-config.ts';
+export { goneVariables, loadConfig, readSettings } from './load-config.ts';
 export { type ConfiguredBy, printConfig } from './print-config.ts';
 export {
   beforeArguments,

@@ -50,7 +50,7 @@ export function readSettings<S extends Schema>(
   env: Environment,
   gone: Gone = {},
 ): Settings<S> {
-  return settingsOf(schema, readCommandLine(schema, argv, gone), env, gone);
+  return settingsOf(schema, readCommandLine(schema, argv, gone), env);
 }
 
 /**
@@ -62,9 +62,8 @@ export function settingsOf<S extends Schema>(
   schema: S,
   commandLine: CommandLine,
   env: Environment,
-  gone: Gone = {},
 ): Settings<S> {
-  const problems = [...commandLine.problems, ...goneVariables(gone, env)];
+  const problems = [...commandLine.problems];
   const config: Record<string, unknown> = {};
   const sources = new Map<string, Source>();
   for (const [key, setting] of Object.entries(schema)) {
@@ -88,8 +87,11 @@ export function secretsOf(schema: Schema, env: Environment): Environment {
   return Object.fromEntries(names.map((name) => [name, env[name]]));
 }
 
-/** One line for each variable of a setting that is gone. It would be ignored without a word otherwise. */
-function goneVariables(gone: Gone, env: Environment): readonly string[] {
+/**
+ * One line for each variable of a setting that is gone. Such a variable ends no start: after an upgrade, a board must take
+ * readings before somebody reads what changed.
+ */
+export function goneVariables(gone: Gone, env: Environment): readonly string[] {
   return Object.entries(gone).flatMap(([key, now]) => {
     const variable = variableName(key);
     return (env[variable] ?? '') === '' ? [] : [goneProblem(variable, now)];

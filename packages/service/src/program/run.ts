@@ -3,7 +3,7 @@ import { readCommandLine } from './command-line.ts';
 import { ConfigError } from './config-error.ts';
 import { EXIT } from './exit-codes.ts';
 import { printGroupHelp, printHelp } from './help.ts';
-import { secretsOf, settingsOf } from './load-config.ts';
+import { goneVariables, secretsOf, settingsOf } from './load-config.ts';
 import { printConfig } from './print-config.ts';
 import {
   beforeArguments,
@@ -87,8 +87,9 @@ async function runProgram(
     settings,
     commandLine,
     by === 'environment' ? process.env : secretsOf(settings, process.env),
-    gone,
   );
+  if (by === 'environment' && gone !== undefined)
+    for (const line of goneVariables(gone, process.env)) process.stderr.write(`warning: ${line}\n`);
   if (commandLine.printConfig) {
     process.stdout.write(`${printConfig(settings, inForce, by)}\n`);
     return EXIT.OK;

@@ -33,7 +33,8 @@ type ValueOf<S> = S extends { readonly kind: Kind<infer T> }
 export type Config<S extends Schema> = { readonly [K in keyof S]: ValueOf<S[K]> };
 
 /**
- * Settings of earlier versions by key, with what holds in their place. A program refuses a value, with this text.
+ * Settings of earlier versions by key, with what holds in their place. A program refuses the option and warns of the
+ * variable, with this text.
  */
 export type Gone = Readonly<Record<string, string>>;
 

@@ -8,6 +8,7 @@ import {
   ConfigError,
   configTable,
   defineConfig,
+  goneVariables,
   loadConfig,
   printConfig,
   readSettings,
@@ -173,15 +174,17 @@ test('a URL with an impossible host or port is refused', () => {
   for (const [flag, url] of right) assert.ok(loadConfig(open, [flag, url], {}), url);
 });
 
-test('a value for a setting that is gone is refused with what holds in its place', () => {
+test('an option that is gone is refused, and a variable is named, with what holds in its place', () => {
   const gone = { rounds: 'there are always 5', keepFile: 'the file is always kept' };
-  const refused = (argv: string[], env: Record<string, string>, lines: string) =>
+  const refused = (argv: string[], lines: string) =>
     assert.throws(
-      () => loadConfig(schema, argv, env, gone),
+      () => loadConfig(schema, argv, {}, gone),
       ({ problems }: ConfigError) => problems.join() === lines,
     );
-  refused([], { ROUNDS: '5' }, 'ROUNDS is no longer a setting: there are always 5');
-  refused(['--rounds', '5'], {}, '--rounds is no longer a setting: there are always 5');
-  refused(['--no-keep-file'], {}, '--no-keep-file is no longer a setting: the file is always kept');
-  assert.equal(loadConfig(schema, [], { ROUNDS: '' }, gone).httpPort, 8080);
+  refused(['--rounds', '5'], '--rounds is no longer a setting: there are always 5');
+  refused(['--no-keep-file'], '--no-keep-file is no longer a setting: the file is always kept');
+  assert.equal(loadConfig(schema, [], { ROUNDS: '5' }, gone).httpPort, 8080);
+  assert.deepEqual(goneVariables(gone, { ROUNDS: '5', KEEP_FILE: '' }), [
+    'ROUNDS is no longer a setting: there are always 5',
+  ]);
 });
