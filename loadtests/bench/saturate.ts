@@ -56,7 +56,7 @@ const DEVICES = 500;
 const PRECISION = 1.1;
 /** How long each rate is offered, and the share of it that must be achieved: the ends are much of a quick step. */
 const FULL = { seconds: 15, minimum: 0.95, records: 10_000 };
-const QUICK = { seconds: 1, minimum: 0.01, records: 500 };
+const QUICK = { seconds: 1, minimum: 0.25, records: 500 };
 const STORED_MS = 30_000;
 const ASK_MS = 20;
 const LOADERS = 16;
