@@ -72,8 +72,8 @@ export async function configurationPage(): Promise<string> {
   });
   return `# Configuration
 
-In a clone, \`npm run NAME -- …\` starts \`tidegauge NAME …\`. Every program has \`--help\`, with the values that a setting takes, and \`--print-config\`, which prints the settings in force as the program accepts them, with secrets masked. An unknown option
-or a wrong value ends it with exit code 2 and one line for each mistake.
+In a clone, \`npm run NAME -- …\` starts \`tidegauge NAME …\`. Every program has \`--help\`, with the values that a setting takes, and \`--print-config\`, which prints the settings in force as the
+program accepts them, with secrets masked. An unknown option or a wrong value ends it with exit code 2 and one line for each mistake.
 
 A service is configured by environment variables, or by options of the same name in lower case (\`HTTP_PORT=9000\`, \`--http-port 9000\`). An option has precedence. A secret can be in a file, which the
 variable with \`_FILE\` behind its name names. Tools and benchmarks have options only; just their secrets can come from variables.

@@ -7,18 +7,7 @@ import type { Principal, Scope } from './principal.ts';
 import { Recent } from './recent.ts';
 
 /** Accepted signature algorithms. All are asymmetric, so nobody can sign with the provider's public key. */
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-];
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 /** How much the clocks of the provider and of this machine may differ, seconds. Machines with NTP are closer. */
 const CLOCK_TOLERANCE_S = 30;
 

@@ -7,7 +7,7 @@ export function configTable(schema: Schema, by: ConfiguredBy = 'environment'): s
   const rows = Object.entries(schema).map(([key, setting]) => {
     const { help, default: preset, required } = setting;
     const shownDefault = preset === undefined ? (required ? '*required*' : '') : `\`${preset}\``;
-    return `| ${settingName(key, setting, by)}${valueOf(setting)} | ${shownDefault} | ${help} |`;
+    return `| ${settingName(key, setting, by)}${shownValue(setting)} | ${shownDefault} | ${help} |`;
   });
   const name = by === 'environment' ? 'variable' : 'option';
   return [`| ${name} | default | meaning |`, '| --- | --- | --- |', ...rows].join('\n');
@@ -27,7 +27,7 @@ export function settingName(
 }
 
 /** What a value is, when the name does not show it. */
-function valueOf({ kind, positional }: Setting<unknown>): string {
+function shownValue({ kind, positional }: Setting<unknown>): string {
   const placeholder = placeholderOf(kind).replaceAll('|', ', ');
   return kind.isSwitch || positional || ['TEXT', 'VALUE'].includes(placeholder) ? '' : ` ${placeholder}`;
 }
