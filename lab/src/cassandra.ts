@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePorts, launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
@@ -84,7 +83,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
   const java = await findProgram('java', 'default-jre-headless');
   const jars = await cassandraJars();
   const hosts = Array.from({ length: count }, (_, index) => `127.0.0.${index + 1}`);
-  const [port, storagePort] = [await commonPort(hosts), await commonPort(hosts)];
+  const [port, storagePort] = (await freePorts(2, ...hosts)) as [number, number];
   const adminPorts = await freePorts(count);
   const password = randomBytes(18).toString('base64url');
   const directory = temporaryDirectory('cassandra');
@@ -281,27 +280,3 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   </dependencies>
 </project>
 `;
-
-/** A port that is free on all of the hosts, because nodes of a cluster find each other by host only. */
-async function commonPort(hosts: readonly string[]): Promise<number> {
-  for (let attempt = 0; attempt < 20; attempt += 1) {
-    let port = 0;
-    const held: (() => void)[] = [];
-    try {
-      for (const host of hosts) {
-        const server = createServer();
-        await new Promise<void>((resolve, reject) => {
-          server.once('error', reject).listen(port, host, resolve);
-        });
-        held.push(() => void server.close());
-        port = (server.address() as { port: number }).port;
-      }
-      return port;
-    } catch {
-      // The port is in use on another host. Try the next one.
-    } finally {
-      for (const release of held) release();
-    }
-  }
-  throw new Error(`no port is free on all of ${hosts.join(', ')}`);
-}

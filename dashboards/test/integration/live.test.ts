@@ -59,6 +59,7 @@ const DRAWN = {
 };
 
 /** Metrics of ingest in Prometheus, and the same values in the ledger of ingest: counters first, then gauges. */
+const TRAVEL = 'tidegauge_stage_seconds_count{stage="travel"}';
 const FLOWS: Readonly<Record<string, (ledger: LedgerDocument) => number>> = {
   tidegauge_messages_received_total: ({ messages }) => messages.received,
   mosquitto_publish_received_total: ({ messages }) => messages.received,
@@ -67,7 +68,8 @@ const FLOWS: Readonly<Record<string, (ledger: LedgerDocument) => number>> = {
   ...Object.fromEntries(
     (['travel', 'queue', 'store', 'ack', 'end_to_end'] as const).map((stage) => [
       `tidegauge_stage_seconds_count{stage="${stage}"}`,
-      ({ stages }: LedgerDocument) => stages[stage].count,
+      // The ledger has stages of the last minute, and a slow machine needs longer.
+      ({ readings }: LedgerDocument) => readings.stored + readings.duplicate,
     ]),
   ),
 };
@@ -216,6 +218,8 @@ test('panels show the values of the services, and alerts fire and clear with fau
   );
 
   const latest = { api: api.url, metric: 'temperature' };
+  /** Readings whose time is that of their receipt: they have no travel. */
+  let withoutTime = 0;
   const draw = (state: string) => drawDashboards({ state, prometheus, latest, ...DRAWN });
   await context.test(
     'every panel can be read, on a desktop and on a telephone',
@@ -226,6 +230,7 @@ test('panels show the values of the services, and alerts fire and clear with fau
       const headers = { 'Content-Type': 'application/json' };
       const body = JSON.stringify(readings);
       assert.ok((await fetch(`${api.url}/v1/readings`, { method: 'POST', headers, body })).ok);
+      withoutTime = readings.length;
       const panels = await draw('healthy');
       assert.deepEqual(
         drawingFaults(panels, ({ title }) => EMPTY_PANELS.has(title)),
@@ -260,6 +265,7 @@ test('panels show the values of the services, and alerts fire and clear with fau
       const ledger = await ingest.ledger();
       for (const [name, known] of Object.entries({ ...FLOWS, ...LEVELS }))
         if (name !== 'tidegauge_messages_received_total') expected.set(name, known(ledger));
+      expected.set(TRAVEL, expected.get(TRAVEL)! - withoutTime);
       const names = [...expected.keys()];
       found = await Promise.all(
         names.map(async (name) => [name, await ask(prometheus, `sum(${name})`)] as const),

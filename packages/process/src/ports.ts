@@ -14,15 +14,16 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
 }
 
 /**
- * Different ports, as `freePort` gives one. They are not of the kernel's range for outgoing connections, because such a
- * connection could take a port before its server listens.
+ * Different ports that are free on all hosts, by default on 127.0.0.1. They are not of the kernel's range for outgoing
+ * connections, because such a connection could take a port before its server listens.
  */
-export async function freePorts(count: number, host = '127.0.0.1'): Promise<number[]> {
+export async function freePorts(count: number, ...hosts: readonly string[]): Promise<number[]> {
+  const all = hosts.length === 0 ? ['127.0.0.1'] : hosts;
   const ports = new Set<number>();
   for (let tries = 0; ports.size < count; tries++) {
-    if (tries === count + TRIES) throw new Error(`there is no free port on ${host}`);
+    if (tries === count + TRIES) throw new Error(`there is no free port on ${all.join(', ')}`);
     const port = randomInt(FIRST, firstEphemeral());
-    if (await isFree(port, host)) ports.add(port);
+    if ((await Promise.all(all.map((host) => isFree(port, host)))).every(Boolean)) ports.add(port);
   }
   return [...ports];
 }

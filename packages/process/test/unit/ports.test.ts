@@ -17,3 +17,14 @@ test('free ports differ, can be listened on, and are not given to outgoing conne
     await once(server.close(), 'close');
   }
 });
+
+test('ports of several hosts are free on each of them', async () => {
+  const hosts = ['127.0.0.1', '127.0.0.2'];
+  for (const port of await freePorts(5, ...hosts)) {
+    for (const host of hosts) {
+      const server = createServer().listen(port, host);
+      await once(server, 'listening');
+      await once(server.close(), 'close');
+    }
+  }
+});
