@@ -79,6 +79,18 @@ function assertNear(found: number, expected: number, shown: number): void {
   assert.ok(Math.abs(found - expected) <= shown / 100, `${found} is not about ${expected}`);
 }
 
+/** Waits until a time or length of the view is near. The address follows each move of a finger. */
+async function untilNear(
+  page: Page,
+  of: (span: Span) => number,
+  expected: number,
+  shown: number,
+): Promise<void> {
+  const distance = () => Math.abs(of(spanOf(page)) - expected);
+  await until(`about ${expected}`, () => distance() <= shown / 100);
+  await settled(page);
+}
+
 /** A figure in a row of the table. */
 async function figure(page: Page, name: string, row = 0): Promise<number> {
   return Number.parseFloat(await page.locator('#history-rows tr').nth(row).locator(`.${name}`).innerText());
@@ -273,11 +285,13 @@ test('on a phone two fingers zoom and move, one finger reads, and everything fit
       await settled(page);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width);
       await page.locator(SURFACE).scrollIntoViewIfNeeded();
-      const apart = await after(page, () => moveFingers(page, [0.4, 0.6], [0.2, 0.8]));
-      assertNear(apart.to - apart.from, length / 3, length);
+      await moveFingers(page, [0.4, 0.6], [0.2, 0.8]);
+      await untilNear(page, (span) => span.to - span.from, length / 3, length);
+      const apart = spanOf(page);
       assertNear((apart.from + apart.to) / 2, (from + to) / 2, length);
-      const moved = await after(page, () => moveFingers(page, [0.3, 0.5], [0.5, 0.7]));
-      assertNear(moved.from, apart.from - length / 15, length);
+      await moveFingers(page, [0.3, 0.5], [0.5, 0.7]);
+      await untilNear(page, (span) => span.from, apart.from - length / 15, length);
+      const moved = spanOf(page);
       assertNear(moved.to, apart.to - length / 15, length);
       await moveFingers(page, [0.3], [0.6]);
       await until('the time', async () => /^At /.test(await textOf(page, '#history-at')));
