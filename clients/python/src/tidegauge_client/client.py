@@ -74,8 +74,7 @@ class Client:
         query = {
             'device': device,
             'metric': metric,
-            'from': None if since is None else time_text(since),
-            'to': None if until is None else time_text(until),
+            **_range(since, until),
             'order': order,
             **_filters(site, city, kind, year),
         }
@@ -102,8 +101,7 @@ class Client:
             'device': devices or None,
             'prefix': prefix,
             'metric': metrics or None,
-            'from': None if since is None else time_text(since),
-            'to': None if until is None else time_text(until),
+            **_range(since, until),
             **_filters(site, city, kind, year),
         }
         return export(self._http, query, self._retry_for)
@@ -119,8 +117,7 @@ class Client:
         query = {
             'device': device,
             'metric': metric,
-            'from': None if since is None else time_text(since),
-            'to': None if until is None else time_text(until),
+            **_range(since, until),
         }
         total: int | None = 0
         while True:
@@ -171,8 +168,7 @@ class Client:
         query = {
             'device': devices,
             'metric': metrics,
-            'from': time_text(since),
-            'to': None if until is None else time_text(until),
+            **_range(since, until),
             'bucket': bucket,
             'fn': ','.join(figures) or None,
         }
@@ -245,6 +241,13 @@ class Client:
             cursor = page['next']
             if cursor is None:
                 return
+
+
+def _range(since: Time | None, until: Time | None) -> dict[str, object]:
+    return {
+        'from': None if since is None else time_text(since),
+        'to': None if until is None else time_text(until),
+    }
 
 
 def _filters(site: str | None, city: str | None, kind: str | None, year: int | None) -> dict[str, object]:
