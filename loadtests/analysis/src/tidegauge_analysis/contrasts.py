@@ -130,12 +130,11 @@ class Contrast:
     @property
     def p(self) -> float:
         """Chance of a mean as far from zero, or further, if the true one is zero."""
-        return float(2 * stats.t.sf(abs(self.value) / self.error, self.df))
+        return _p(self.value, self.error, self.df)
 
     def interval(self, confidence: float) -> Interval:
         """The mean between its bounds."""
-        reach = float(stats.t.ppf((1 + confidence) / 2, self.df)) * self.error
-        return Interval(self.value, self.value - reach, self.value + reach)
+        return _interval(self.value, self.error, self.df, confidence)
 
 
 def decide(contrast: 'Contrast | Pooled', margin: float, alpha: float, p: float | None = None) -> Decision:
@@ -202,12 +201,11 @@ class Pooled:
     @property
     def p(self) -> float:
         """As for a contrast."""
-        return float(2 * stats.t.sf(abs(self.value) / self.error, self.df))
+        return _p(self.value, self.error, self.df)
 
     def interval(self, confidence: float) -> Interval:
         """The mean between its bounds."""
-        reach = float(stats.t.ppf((1 + confidence) / 2, self.df)) * self.error
-        return Interval(self.value, self.value - reach, self.value + reach)
+        return _interval(self.value, self.error, self.df, confidence)
 
 
 def pool(effects: ArrayLike, variances: ArrayLike) -> Pooled:
@@ -251,3 +249,14 @@ def power_slope(levels: Sequence[float], values: Sequence[float]) -> float:
     """
     x, y = np.log(levels), np.log(values)
     return float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
+
+
+def _p(value: float, error: float, df: float) -> float:
+    """The p of Student's test that a value with this standard error is zero."""
+    return float(2 * stats.t.sf(abs(value) / error, df))
+
+
+def _interval(value: float, error: float, df: float, confidence: float) -> Interval:
+    """Student's interval of a value with this standard error."""
+    reach = float(stats.t.ppf((1 + confidence) / 2, df)) * error
+    return Interval(value, value - reach, value + reach)
