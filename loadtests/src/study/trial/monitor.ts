@@ -281,14 +281,7 @@ async function readNode(node: MonitoredNode): Promise<NodeReading> {
 
 /** A counter that has become smaller was reset, because its process was replaced: then nothing is known. */
 function difference(before: Counters, after: Counters): Counters {
-  const of = (name: keyof Counters): number | null => between(before[name], after[name]);
-  return {
-    cpuSeconds: of('cpuSeconds'),
-    readBytes: of('readBytes'),
-    writtenBytes: of('writtenBytes'),
-    receivedBytes: of('receivedBytes'),
-    sentBytes: of('sentBytes'),
-  };
+  return eachCounter((name) => between(before[name], after[name]));
 }
 
 /** Readings from different sources cannot be compared. */
@@ -305,10 +298,13 @@ function sumOf(one: Usage, other: Usage): Usage {
 }
 
 function sumOfCounters(one: Counters, other: Counters): Counters {
-  const of = (name: keyof Counters): number | null => {
+  return eachCounter((name) => {
     const [first, second] = [one[name], other[name]];
     return first === null || second === null ? null : first + second;
-  };
+  });
+}
+
+function eachCounter(of: (name: keyof Counters) => number | null): Counters {
   return {
     cpuSeconds: of('cpuSeconds'),
     readBytes: of('readBytes'),
