@@ -1,4 +1,4 @@
-import { median, quantile } from '../results/statistics.ts';
+import { mean, median, quantile } from '../results/statistics.ts';
 import { studentQuantile } from '../results/student.ts';
 
 /** Latencies of one type of operation, directly on the store and through the application, in milliseconds. */
@@ -98,10 +98,6 @@ function medianOfDifferences({ raw, app }: Latencies): number {
 
 function joined(blocks: readonly Latencies[]): Latencies {
   return { raw: blocks.flatMap(({ raw }) => raw), app: blocks.flatMap(({ app }) => app) };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function p99(values: readonly number[]): number {

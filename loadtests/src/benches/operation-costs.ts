@@ -1,6 +1,6 @@
 import { meanBetween, type Scrape } from '@tidegauge/test-support/scrape';
 import type { MeasuredOperation, RecordBlock } from '../drivers/record-driver.ts';
-import { median } from '../results/statistics.ts';
+import { mean, median } from '../results/statistics.ts';
 import { type Estimate, estimate } from '../results/student.ts';
 
 /** The same operations, run on the store alone (`raw`) and through the application (`app`), one run after the other. */
@@ -43,10 +43,6 @@ export function operationCosts(pairs: readonly BlockPair[]): OperationCost[] {
     const operations = both.reduce((sum, block) => sum + block.app.length, 0);
     return [{ operation, operations, median: cost(median), mean: cost(mean) }];
   });
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** The parts of the duration of an operation: means in microseconds. */
