@@ -135,6 +135,9 @@ export function jvmOptions({
     'cassandra.auth_bcrypt_gensalt_log2_rounds': '4',
     // On loopback no waiting time for other nodes is needed.
     'cassandra.ring_delay_ms': '1000',
+    // On a busy machine a node may miss a change of the schema, because others believe for a moment that it is down.
+    'cassandra.migration_delay_ms': '1000',
+    'cassandra.schema_pull_interval_ms': '5000',
     'cassandra.skip_wait_for_gossip_to_settle': '0',
     'cassandra.consistent.rangemovement': 'false',
     'jdk.attach.allowAttachSelf': 'true',

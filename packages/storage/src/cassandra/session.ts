@@ -16,8 +16,11 @@ const { consistencies } = driver.types;
 const MAX_REQUESTS = 256;
 /** A second node gets the request if the first has not answered within this time. */
 const SPECULATE_MS = 500;
-/** Nodes on slow boards that have just started take tens of seconds to exchange a change of the schema. */
-const AGREEMENT_MS = 60_000;
+/**
+ * Longer than a node waits before it fetches a change of the schema that it was not sent, because others believed it to
+ * be down: up to a minute until it compares the versions, and another before it fetches (MigrationCoordinator).
+ */
+const AGREEMENT_MS = 150_000;
 const AGREEMENT_POLL_MS = 50;
 /** How long colliding transactions are repeated. */
 const UNDECIDED_MS = 5000;
