@@ -1,11 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePorts, launchServer, temporaryDirectory } from '@tidegauge/process';
+import { freePorts, launchServer, runProgram, temporaryDirectory } from '@tidegauge/process';
 import { fetchFor } from '@tidegauge/service';
 import { buildGoProgram } from './go-program.ts';
 
 /** The last version 1 with its source in a Go module that builds without a compiler for Rust. */
 export const INFLUXDB_VERSION = '1.8.10';
+const MODULE = 'github.com/influxdata/influxdb';
 const READY_MS = 30_000;
 const ASK_MS = 30_000;
 
@@ -14,6 +15,8 @@ export interface InfluxDb {
   readonly pid: number;
   /** Runs a statement in InfluxQL. Resolves to the rows of the first series of its result. */
   query(statement: string, database?: string): Promise<readonly (readonly unknown[])[]>;
+  /** Writes all databases to a file in line protocol, with its program `influx_inspect`, which is built once. */
+  exportTo(file: string): Promise<void>;
   /** Stops it in an orderly way, and removes its data. May be called twice. */
   stop(): Promise<void>;
 }
@@ -27,7 +30,7 @@ export interface InfluxDb {
 export async function startInfluxDb(): Promise<InfluxDb> {
   const command = await buildGoProgram({
     name: 'influxd',
-    module: 'github.com/influxdata/influxdb',
+    module: MODULE,
     version: `v${INFLUXDB_VERSION}`,
     main: './cmd/influxd',
   });
@@ -63,6 +66,16 @@ export async function startInfluxDb(): Promise<InfluxDb> {
       const [result] = results;
       if (result?.error !== undefined) throw new Error(`InfluxDB: ${result.error}`);
       return result?.series?.[0]?.values ?? [];
+    },
+    async exportTo(file) {
+      const program = await buildGoProgram({
+        name: 'influx_inspect',
+        module: MODULE,
+        version: `v${INFLUXDB_VERSION}`,
+        main: './cmd/influx_inspect',
+      });
+      const folders = ['-datadir', join(directory.path, 'data/data'), '-waldir', join(directory.path, 'data/wal')];
+      await runProgram(program, ['export', ...folders, '-out', file]);
     },
     async stop() {
       await server.stop();

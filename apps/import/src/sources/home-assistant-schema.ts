@@ -11,6 +11,9 @@ export interface Columns {
   readonly last: { readonly states: string; readonly statistics: string };
   /** The attributes of the newest state of an entity that has a value. */
   readonly newest: string;
+  /** Names of all entities, and of statistics that are of none, with name and unit. */
+  readonly entities: string;
+  readonly externals: string;
   /** Numbers of what is not imported. */
   readonly others: readonly { readonly why: string; readonly query: string }[];
 }
@@ -39,6 +42,7 @@ export function readSchema(database: DatabaseSync): Columns {
   };
   const hasMeta = columnsOf('states_meta').has('entity_id') && states.has('metadata_id');
   const hasAttributes = columnsOf('state_attributes').has('shared_attrs') && states.has('attributes_id');
+  const hasOwn = states.has('entity_id');
   const own = firstOf(states, 's', 'entity_id');
   const ownAttributes = firstOf(states, 's', 'attributes');
   const entity = hasMeta ? `coalesce(m.entity_id, ${own})` : own;
@@ -95,6 +99,17 @@ export function readSchema(database: DatabaseSync): Columns {
     },
     newest: `select ${attributes} as attributes from states s ${joins}
       where ${where} and s.state not in ('unavailable', 'unknown', '') order by s.state_id desc limit 1`,
+    entities: [
+      hasMeta ? 'select entity_id as name from states_meta where entity_id is not null' : '',
+      hasOwn ? 'select distinct entity_id as name from states where entity_id is not null' : '',
+      hasStatistics ? "select statistic_id as name from statistics_meta where source = 'recorder'" : '',
+    ]
+      .filter((query) => query !== '')
+      .join(' union '),
+    externals: hasStatistics
+      ? `select n.statistic_id as statistic, n.unit_of_measurement as unit, ${firstOf(statisticsMeta, 'n', 'name')} as name
+        from statistics_meta n where n.source <> 'recorder'`
+      : 'select null as statistic where 0',
     others,
   };
 }

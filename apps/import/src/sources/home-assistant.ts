@@ -113,8 +113,16 @@ class Recorder {
     yield* this.#pages('states', after ?? 0, tally);
   }
 
+  /** Those of all entities of the file, because an earlier run may have read some of them. */
   *devices(): Generator<Device> {
-    for (const { description, problem } of this.#entities.values()) if (problem === null) yield description;
+    for (const { name } of this.#database.prepare(this.#columns.entities).iterate()) {
+      const { description, problem } = this.#entity(String(name));
+      if (problem === null) yield description;
+    }
+    for (const row of this.#database.prepare(this.#columns.externals).iterate()) {
+      const { description, problem } = this.#external(row as unknown as StatisticRow, String(row.statistic));
+      if (problem === null) yield description;
+    }
   }
 
   *#pages(table: Position['table'], from: number, tally: Tally): Generator<Step> {
@@ -192,9 +200,15 @@ class Recorder {
         tally.add('skipped', 'the value is not finite', `${name} ${kind}`);
         continue;
       }
-      const { device } = entity;
       const reading: Reading = {
-        ...{ device, metric: `hour.${kind}`, time, value, received: time, boot: null, seq: null, quality: 'ok' },
+        device: entity.device,
+        metric: `hour.${kind}`,
+        time,
+        value,
+        received: time,
+        boot: null,
+        seq: null,
+        quality: 'ok',
       };
       into.push({ reading, unit });
     }
