@@ -74,7 +74,12 @@ export async function startInfluxDb(): Promise<InfluxDb> {
         version: `v${INFLUXDB_VERSION}`,
         main: './cmd/influx_inspect',
       });
-      const folders = ['-datadir', join(directory.path, 'data/data'), '-waldir', join(directory.path, 'data/wal')];
+      const folders = [
+        '-datadir',
+        join(directory.path, 'data/data'),
+        '-waldir',
+        join(directory.path, 'data/wal'),
+      ];
       await runProgram(program, ['export', ...folders, '-out', file]);
     },
     async stop() {

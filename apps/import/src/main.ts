@@ -77,7 +77,10 @@ const table = defineConfig({
     kind: inputFile(),
     help: 'A YAML file with the keys of mapping in a routes file. Not for exports of Tidegauge.',
   },
-  device: { kind: text('a device'), help: 'The device of all rows; that of the mapping is below it.' },
+  device: {
+    kind: text('a device'),
+    help: 'The device of all rows. In a mapping with a device it is {device}.',
+  },
 });
 
 const homeAssistant = defineCommand({
@@ -85,11 +88,14 @@ const homeAssistant = defineCommand({
   summary: "Imports the SQLite file of Home Assistant's recorder: states, statistics per hour, units, names.",
   examples: ['tidegauge import home-assistant home-assistant_v2.db --dry-run'],
   settings: {
-    files: { ...files, required: true, help: 'The file, usually home-assistant_v2.db. Home Assistant may run.' },
+    files: {
+      ...files,
+      required: true,
+      help: 'The file, usually home-assistant_v2.db. Home Assistant may run.',
+    },
     ...target,
   },
-  run: (options, signal) =>
-    runImport(options, openFiles(options.files, homeAssistantFile), signal),
+  run: (options, signal) => runImport(options, openFiles(options.files, homeAssistantFile), signal),
 });
 
 const influxdb = defineCommand({
@@ -185,7 +191,8 @@ const prometheus = defineCommand({
       );
     }
     if (from === null) throw new ConfigError(['--url needs --from, the first time to read']);
-    if (from >= (until ?? now())) throw new ConfigError(['--from is not before the end: write the earlier time first']);
+    if (from >= (until ?? now()))
+      throw new ConfigError(['--from is not before the end: write the earlier time first']);
     return runImport(
       options,
       [(received) => prometheusServer(server, { ...names, from, until, match }, received)],
@@ -219,7 +226,9 @@ async function runImport(
 ): Promise<number> {
   if (dryRun) {
     for (const open of sources) {
-      const found = await withProgress('read', signal, (progress) => previewImport(open, { signal, progress }));
+      const found = await withProgress('read', signal, (progress) =>
+        previewImport(open, { signal, progress }),
+      );
       print(json ? `${JSON.stringify(previewDocument(found))}\n` : previewText(found));
     }
     return EXIT.OK;

@@ -54,5 +54,14 @@ export async function previewImport(
   } finally {
     source.close?.();
   }
-  return { source: source.name, readings, devices: devices.size, series: series.size, first, last, sample, tally };
+  return {
+    source: source.name,
+    readings,
+    devices: devices.size,
+    series: series.size,
+    first,
+    last,
+    sample,
+    tally,
+  };
 }

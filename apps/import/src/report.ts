@@ -37,7 +37,8 @@ export function importText(result: ImportResult): string {
     `${source}: ${number(readings)} readings, ${number(written)} written, ${number(equal)} were there`,
   ];
   if (repeated > 0) lines.push(`${number(repeated)} readings repeat another one of the source`);
-  if (replaced > 0) lines.push(`${number(replaced)} of the written readings replace another value in the store`);
+  if (replaced > 0)
+    lines.push(`${number(replaced)} of the written readings replace another value in the store`);
   if (kept > 0) lines.push(`${number(kept)} readings kept: the store has another value, received later`);
   if (described > 0) lines.push(`${number(described)} devices have a description now`);
   lines.push(
@@ -48,7 +49,16 @@ export function importText(result: ImportResult): string {
   return `${lines.join('\n')}\n`;
 }
 
-export function previewDocument({ source, readings, devices, series, first, last, sample, tally }: Preview): object {
+export function previewDocument({
+  source,
+  readings,
+  devices,
+  series,
+  first,
+  last,
+  sample,
+  tally,
+}: Preview): object {
   const time = (value: number | null) => (value === null ? null : formatTime(value));
   return {
     source,
@@ -68,7 +78,16 @@ export function previewDocument({ source, readings, devices, series, first, last
   };
 }
 
-export function previewText({ source, readings, devices, series, first, last, sample, tally }: Preview): string {
+export function previewText({
+  source,
+  readings,
+  devices,
+  series,
+  first,
+  last,
+  sample,
+  tally,
+}: Preview): string {
   const lines = [
     `${source}: ${number(readings)} readings of ${number(series)} series of ${number(devices)} devices`,
   ];
@@ -76,7 +95,13 @@ export function previewText({ source, readings, devices, series, first, last, sa
   if (sample.length > 0) lines.push('the first reading of some series:');
   for (const { reading, unit } of sample) {
     const value = typeof reading.value === 'string' ? JSON.stringify(reading.value) : String(reading.value);
-    const parts = [reading.device, reading.metric, formatTime(reading.time), value, ...(unit === null ? [] : [unit])];
+    const parts = [
+      reading.device,
+      reading.metric,
+      formatTime(reading.time),
+      value,
+      ...(unit === null ? [] : [unit]),
+    ];
     lines.push(`  ${parts.join(' ')}`);
   }
   lines.push(...tallyLines(tally), 'nothing was stored');

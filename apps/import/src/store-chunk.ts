@@ -89,7 +89,9 @@ async function withUnits(
   const stated = chunk.filter(({ unit }) => unit !== null);
   const known: (string | null)[] = [];
   for (let start = 0; start < stated.length; start += UNITS_AT_ONCE) {
-    const names = stated.slice(start, start + UNITS_AT_ONCE).map(({ device, metric }) => ({ device, metric }));
+    const names = stated
+      .slice(start, start + UNITS_AT_ONCE)
+      .map(({ device, metric }) => ({ device, metric }));
     known.push(...(await store.readings.units(names)));
   }
   const other = new Map<SeriesChunk, { readonly example: string; readonly count: number }>();

@@ -26,7 +26,10 @@ export class Tally {
   constructor(start: TallyDocument = { skipped: {}, refused: {}, noted: {} }) {
     const copy = (reasons: Reasons) =>
       new Map(
-        Object.entries(reasons).map(([why, { count, examples }]) => [why, { count, examples: [...examples] }]),
+        Object.entries(reasons).map(([why, { count, examples }]) => [
+          why,
+          { count, examples: [...examples] },
+        ]),
       );
     this.#reasons = {
       skipped: copy(start.skipped),
@@ -65,7 +68,10 @@ export class Tally {
   toDocument(): TallyDocument {
     const of = (outcome: Outcome): Reasons =>
       Object.fromEntries(
-        [...this.#reasons[outcome]].map(([why, { count, examples }]) => [why, { count, examples: [...examples] }]),
+        [...this.#reasons[outcome]].map(([why, { count, examples }]) => [
+          why,
+          { count, examples: [...examples] },
+        ]),
       );
     return { skipped: of('skipped'), refused: of('refused'), noted: of('noted') };
   }

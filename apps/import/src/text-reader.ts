@@ -67,7 +67,9 @@ export class TextReader {
       if (end > 0) this.text = this.#decode(this.#pending.subarray(0, end));
       if (this.text.length > before) break;
       if (this.#pending.length > MOST_PENDING)
-        throw new Error(`${this.#path}: there is no end of a line in ${MOST_PENDING} bytes from byte ${this.offset} on`);
+        throw new Error(
+          `${this.#path}: there is no end of a line in ${MOST_PENDING} bytes from byte ${this.offset} on`,
+        );
     }
     // A byte order mark.
     if (this.offset === 0 && this.text.startsWith('\ufeff')) this.take(1);

@@ -47,7 +47,8 @@ export async function linesOf(store: Store): Promise<string[]> {
 export async function readingsOf(store: Store): Promise<Reading[]> {
   const found: Reading[] = [];
   for await (const device of store.readings.devices()) {
-    for await (const reading of store.readings.range({ device, order: 'asc', limit: 100_000 })) found.push(reading);
+    for await (const reading of store.readings.range({ device, order: 'asc', limit: 100_000 }))
+      found.push(reading);
   }
   return found;
 }

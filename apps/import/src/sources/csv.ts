@@ -62,11 +62,19 @@ async function* read(
         if (next === null) {
           tally.add('refused', 'a quote is not closed', place);
           next = { cells: [], end: endOfLine(text, end) };
-        } else if (FAILED.test(String(next.cells[0]))) throw new Error(`${path}: the export failed: ${next.cells[0]}`);
-        else if (COMPLETE.test(String(next.cells[0]))) tally.add('skipped', 'the line that ends an export', place);
+        } else if (FAILED.test(String(next.cells[0])))
+          throw new Error(`${path}: the export failed: ${next.cells[0]}`);
+        else if (COMPLETE.test(String(next.cells[0])))
+          tally.add('skipped', 'the line that ends an export', place);
         else if (next.cells.length > 1 || next.cells[0] !== null || columns.length === 1) {
-          if (next.cells.length === columns.length) found.push([rowOf(columns, next.cells, rows.isExport), place]);
-          else tally.add('refused', `the row does not have ${columns.length} cells`, `${place}: ${next.cells.length}`);
+          if (next.cells.length === columns.length)
+            found.push([rowOf(columns, next.cells, rows.isExport), place]);
+          else
+            tally.add(
+              'refused',
+              `the row does not have ${columns.length} cells`,
+              `${place}: ${next.cells.length}`,
+            );
         }
         number += 1;
         end = next.end;

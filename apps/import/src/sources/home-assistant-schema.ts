@@ -29,11 +29,15 @@ const USED = ['unit_of_measurement', 'friendly_name', 'device_class'];
  */
 export function readSchema(database: DatabaseSync): Columns {
   const columnsOf = (table: string): ReadonlySet<string> =>
-    new Set(database.prepare('select name from pragma_table_info(?)').all(table).map(({ name }) => String(name)));
+    new Set(
+      database
+        .prepare('select name from pragma_table_info(?)')
+        .all(table)
+        .map(({ name }) => String(name)),
+    );
   const [states, statistics] = [columnsOf('states'), columnsOf('statistics')];
   const statisticsMeta = columnsOf('statistics_meta');
-  if (!states.has('state_id') || !states.has('state'))
-    throw new Error('it has no table of states');
+  if (!states.has('state_id') || !states.has('state')) throw new Error('it has no table of states');
 
   /** The first of the columns that exist and are not null. */
   const firstOf = (table: ReadonlySet<string>, alias: string, ...names: readonly string[]): string => {
@@ -52,10 +56,16 @@ export function readSchema(database: DatabaseSync): Columns {
     hasAttributes ? 'left join state_attributes a on a.attributes_id = s.attributes_id' : '',
   ].join(' ');
   const updated = firstOf(states, 's', 'last_updated_ts', 'last_updated');
-  const where = hasMeta ? 's.metadata_id = (select metadata_id from states_meta where entity_id = ?)' : `${own} = ?`;
+  const where = hasMeta
+    ? 's.metadata_id = (select metadata_id from states_meta where entity_id = ?)'
+    : `${own} = ?`;
   const hasStatistics = statistics.has('metadata_id') && statisticsMeta.has('statistic_id');
-  const values = ['mean', 'min', 'max', 'state', 'sum'].map((name) => `${firstOf(statistics, 's', name)} as "${name}"`);
-  const version = database.prepare('select max(schema_version) as version from schema_changes').get()?.version;
+  const values = ['mean', 'min', 'max', 'state', 'sum'].map(
+    (name) => `${firstOf(statistics, 's', name)} as "${name}"`,
+  );
+  const version = database
+    .prepare('select max(schema_version) as version from schema_changes')
+    .get()?.version;
   const created = database.prepare('select min(run_id) as run, min(start) as start from recorder_runs').get();
 
   const others: { why: string; query: string }[] = [];

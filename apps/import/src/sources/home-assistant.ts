@@ -86,7 +86,9 @@ export function homeAssistantFile(path: string, received: number): ImportSource 
     };
   } catch (error) {
     database?.close();
-    throw new Error(`${path} cannot be read as Home Assistant's database: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${path} cannot be read as Home Assistant's database: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -154,7 +156,11 @@ class Recorder {
       return;
     }
     if (state === null || NO_STATE.has(state)) {
-      tally.add('skipped', state === null || state === '' ? 'the entity was removed' : `the state is ${state}`, name);
+      tally.add(
+        'skipped',
+        state === null || state === '' ? 'the entity was removed' : `the state is ${state}`,
+        name,
+      );
       return;
     }
     const entity = this.#entity(name);
@@ -168,14 +174,19 @@ class Recorder {
     const notes = { unit: () => {}, ignored: (_: string, why: string) => void whys.push(why) };
     const decoded = entity.decode(Buffer.from(state), { ...entity.context, received: time, notes });
     if (decoded instanceof DecodeError) {
-      tally.add('refused', 'the state is neither a number nor a text that is certain', `${name}: ${decoded.message}`);
+      tally.add(
+        'refused',
+        'the state is neither a number nor a text that is certain',
+        `${name}: ${decoded.message}`,
+      );
       return;
     }
     const outcome = decoded.length === 0 ? 'skipped' : 'noted';
     if (decoded.length === 0 && whys.length === 0) whys.push('the state has no value');
     for (const why of whys) tally.add(outcome, `the state: ${why}`, `${name}: ${state}`);
     const unit = this.#unitOf(row);
-    for (const reading of decoded) into.push({ reading: renamed(asHistory(reading), unit, entity.unit), unit });
+    for (const reading of decoded)
+      into.push({ reading: renamed(asHistory(reading), unit, entity.unit), unit });
   }
 
   #readStatistic(row: StatisticRow, into: SourceReading[], tally: Tally): void {
@@ -222,7 +233,11 @@ class Recorder {
       return null;
     }
     if (found <= this.#received + DAY_US) return found;
-    tally.add('refused', 'the time is more than a day ahead of the clock of this machine', `${name}: ${time}`);
+    tally.add(
+      'refused',
+      'the time is more than a day ahead of the clock of this machine',
+      `${name}: ${time}`,
+    );
     return null;
   }
 

@@ -87,7 +87,8 @@ async function* read(
         const isJoined = line.includes('\n') && typeof parsePoint(line) === 'string';
         for (const part of isJoined ? line.split('\n') : [line]) {
           if (part.startsWith('#')) follow(part);
-          else if (part.trim() !== '') readLine(part, { ...options, database: name }, context, readings, tally);
+          else if (part.trim() !== '')
+            readLine(part, { ...options, database: name }, context, readings, tally);
         }
       }
       if (!isOpen) {
@@ -153,7 +154,9 @@ function readingsOf(
     return decoded.map(asHistory);
   }
   if (point.fields.length > 1)
-    return point.fields.flatMap((field) => readingsOf({ ...point, fields: [field] }, options, context, tally));
+    return point.fields.flatMap((field) =>
+      readingsOf({ ...point, fields: [field] }, options, context, tally),
+    );
   tally.add('refused', decoded.reason, `${point.measurement} ${point.fields[0]![0]}: ${decoded.message}`);
   return [];
 }

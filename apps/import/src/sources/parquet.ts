@@ -56,7 +56,9 @@ async function* read(
 ): AsyncGenerator<Step> {
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file, { parsers: PARSERS });
-  const columns = metadata.schema.filter(({ num_children: children }) => children === undefined).map(({ name }) => name);
+  const columns = metadata.schema
+    .filter(({ num_children: children }) => children === undefined)
+    .map(({ name }) => name);
   const rows = new RowReader(columns, options, received);
   const total = Number(metadata.num_rows);
   let from = position ?? 0;
@@ -70,7 +72,8 @@ async function* read(
     for (let start = 0; start < found.length; start += STEP_ROWS) {
       const readings: SourceReading[] = [];
       const step = found.slice(start, start + STEP_ROWS);
-      for (const [index, row] of step.entries()) rows.read(row, placeOf(from + start + index), readings, tally);
+      for (const [index, row] of step.entries())
+        rows.read(row, placeOf(from + start + index), readings, tally);
       const next = from + start + step.length;
       yield { readings, position: next, share: next / total };
     }
@@ -89,10 +92,21 @@ function* partsOf({ row_groups: groups }: FileMetaData): Generator<number> {
   }
 }
 
-async function readRows(file: AsyncBuffer, metadata: FileMetaData, rowStart: number, rowEnd: number): Promise<Row[]> {
+async function readRows(
+  file: AsyncBuffer,
+  metadata: FileMetaData,
+  rowStart: number,
+  rowEnd: number,
+): Promise<Row[]> {
   let rows: Row[] = [];
   await parquetRead({
-    ...{ file, metadata, rowStart, rowEnd, rowFormat: 'object', compressors: COMPRESSORS, parsers: PARSERS },
+    file,
+    metadata,
+    rowStart,
+    rowEnd,
+    rowFormat: 'object',
+    compressors: COMPRESSORS,
+    parsers: PARSERS,
     useOffsetIndex: true,
     onComplete: (complete) => {
       rows = complete;

@@ -118,7 +118,9 @@ async function request(url: string, message: Uint8Array): Promise<Uint8Array> {
 }
 
 function tooLarge(): Error {
-  return new Error(`an answer of Prometheus has more than ${MOST_BYTES} bytes: select fewer metrics with --match`);
+  return new Error(
+    `an answer of Prometheus has more than ${MOST_BYTES} bytes: select fewer metrics with --match`,
+  );
 }
 
 /** The message ReadRequest: https://prometheus.io/docs/specs/prw/remote_read_api/ */
@@ -151,7 +153,7 @@ function sampleIn(bytes: Uint8Array): { readonly value: number; readonly time: n
   while (reader.pos < reader.len) {
     const key = reader.uint32();
     if (key === tag(1, 1)) value = reader.double();
-    else if (key === tag(2, 0)) time = Number(reader.int64()) * 1000;
+    else if (key === tag(2, 0)) time = Number(String(reader.int64())) * 1000;
     else reader.skipType(key & 7);
   }
   return { value, time };

@@ -46,7 +46,11 @@ export function prometheusNames(device: string, metric: string): PrometheusNames
  * Samples with times, as `promtool tsdb dump` and `promtool tsdb dump-openmetrics` write them: Prometheus' text format with
  * milliseconds, or OpenMetrics with seconds. The size of a time selects the unit.
  */
-export function prometheusFile(path: string, { names, templates }: PrometheusNames, received: number): ImportSource {
+export function prometheusFile(
+  path: string,
+  { names, templates }: PrometheusNames,
+  received: number,
+): ImportSource {
   return {
     name: fileName('prometheus', path),
     version: fileVersion(path, templates),
@@ -136,12 +140,13 @@ export function addSample(
   const point = { measurement, tags, fields: [['value', value] as const], timestamp: String(time) };
   const context: DecodeContext = { device: null, metric: null, received };
   const decoded = decodePoint(point, { precision: 'us', names }, context);
-  if (decoded instanceof DecodeError) tally.add('refused', decoded.reason, `${measurement}: ${decoded.message}`);
+  if (decoded instanceof DecodeError)
+    tally.add('refused', decoded.reason, `${measurement}: ${decoded.message}`);
   else for (const reading of decoded) into.push({ reading: asHistory(reading), unit: null });
 }
 
 function unescaped(text: string): string {
-  return text.replace(/\\[n"\\]/g, (escape) => ESCAPES[escape]!);
+  return text.replace(/\\[n"\\]/g, (pair) => ESCAPES[pair]!);
 }
 
 /** As Go writes numbers: also NaN, +Inf and 0x1p-2, of which the last is not read. */

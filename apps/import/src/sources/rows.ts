@@ -22,7 +22,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface RowOptions {
   /** As in a routes file. */
   readonly mapping: MappingOptions;
-  /** The device of the rows; that of the mapping is below it. Null: the mapping names it. */
+  /** The device of the rows: `{device}` in templates of the mapping. Null: the mapping names it. */
   readonly device: string | null;
 }
 
@@ -39,7 +39,8 @@ export class RowReader {
   readonly #doubts: [field: string, why: string][] = [];
 
   constructor(columns: readonly string[], { mapping, device }: RowOptions, received: number) {
-    this.isExport = columns.length === EXPORT.length && EXPORT.every((name, index) => columns[index] === name);
+    this.isExport =
+      columns.length === EXPORT.length && EXPORT.every((name, index) => columns[index] === name);
     this.#mapping = new Mapping(mapping);
     this.#hasZone = typeof mapping.time === 'object' && mapping.time.zone !== undefined;
     this.#context = {
@@ -84,7 +85,8 @@ export class RowReader {
     }
     const outcome = decoded.length === 0 ? 'skipped' : 'noted';
     if (decoded.length === 0 && this.#notes.length === 0) tally.add('skipped', 'the row has no value', place);
-    for (const [field, why] of [...this.#notes, ...this.#doubts]) tally.add(outcome, why, `${place}: ${field}`);
+    for (const [field, why] of [...this.#notes, ...this.#doubts])
+      tally.add(outcome, why, `${place}: ${field}`);
     for (const reading of decoded) {
       const unit = this.#units.get(`${reading.device} ${reading.metric}`) ?? null;
       into.push({ reading: asHistory(reading), unit });
@@ -99,7 +101,18 @@ export class RowReader {
 }
 
 /** The reading of a row of an export; a text when it cannot be read. */
-function exported({ device, metric, time, value, text, received, quality, boot, seq, unit }: Row): SourceReading | string {
+function exported({
+  device,
+  metric,
+  time,
+  value,
+  text,
+  received,
+  quality,
+  boot,
+  seq,
+  unit,
+}: Row): SourceReading | string {
   const [at, receipt] = [parseTime(time), parseTime(received)];
   if (typeof device !== 'string' || typeof metric !== 'string') return 'the row names no device or no metric';
   if (at === null || receipt === null) return 'the time or the time of receipt cannot be read';

@@ -21,12 +21,17 @@ test('imports what InfluxDB 1.8 exports: the values that its queries return', { 
   await influxdb.query('create retention policy "a year" on home duration 5200w replication 1');
   const write = async (lines: readonly string[], policy = 'autogen') => {
     const query = new URLSearchParams({ db: 'home', rp: policy });
-    const response = await fetch(`${influxdb.url}/write?${query}`, { method: 'POST', body: lines.join('\n') });
+    const response = await fetch(`${influxdb.url}/write?${query}`, {
+      method: 'POST',
+      body: lines.join('\n'),
+    });
     assert.equal(response.status, 204, await response.text());
   };
   const values = Array.from({ length: POINTS }, (_, i) => Math.sin(i) * 10 ** ((i % 600) - 300));
   await write(
-    values.map((value, i) => `weather,host=pi,room=a\\ b temperature=${value},count=${i}i ${FIRST + i}000000000`),
+    values.map(
+      (value, i) => `weather,host=pi,room=a\\ b temperature=${value},count=${i}i ${FIRST + i}000000000`,
+    ),
   );
   await write([
     `weather,host=pi,room=a\\ b text="two\nlines, \\"quoted\\" = \\\\",ok=true ${FIRST}000001000`,
@@ -53,6 +58,9 @@ test('imports what InfluxDB 1.8 exports: the values that its queries return', { 
       'home/pi/room:a~20b weather.text 2023-11-14T22:13:20.000001Z "two\\nlines, \\"quoted\\" = \\\\"',
     ),
   );
-  assert.equal(lines.filter((line) => line.startsWith('home/a~20year/pi/room:a~20b weather.temperature ')).length, 1);
+  assert.equal(
+    lines.filter((line) => line.startsWith('home/a~20year/pi/room:a~20b weather.temperature ')).length,
+    1,
+  );
   await store.close();
 });

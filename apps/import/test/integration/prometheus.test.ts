@@ -33,7 +33,9 @@ test('reads the samples that Prometheus returns to queries', { skip, timeout: 60
   );
   const query = new URLSearchParams({ query: `{__name__=~"${MATCH}"}[2m]`, time: String(until / 1e6) });
   const answer = (await (await fetch(`${prometheus.url}/api/v1/query?${query}`)).json()) as {
-    readonly data: { readonly result: readonly { readonly values: readonly (readonly [number, string])[] }[] };
+    readonly data: {
+      readonly result: readonly { readonly values: readonly (readonly [number, string])[] }[];
+    };
   };
   const expected = answer.data.result.flatMap(({ values }) =>
     values.map(([time, value]) => `${Math.round(time * 1000)} ${Number(value)}`),

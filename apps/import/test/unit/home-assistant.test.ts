@@ -81,7 +81,10 @@ test('reads states and statistics with units and names, and counts what is no va
     'the entity was removed': 2,
   });
   assert.deepEqual([numbers(noted), numbers(refused)], [{}, { 'the state has no entity': 1 }]);
-  const series = ['state', 'state.~C2~B0F', 'hour.mean'].map((metric) => ({ device: 'sensor/outside', metric }));
+  const series = ['state', 'state.~C2~B0F', 'hour.mean'].map((metric) => ({
+    device: 'sensor/outside',
+    metric,
+  }));
   assert.deepEqual(await store.readings.units(series), ['Cel', '°F', 'Cel']);
   const outside = await store.devices.get('sensor/outside');
   assert.deepEqual([outside?.kind, outside?.attributes], ['temperature', { friendly_name: 'Outside' }]);

@@ -6,7 +6,12 @@ import { openStore } from '@tidegauge/storage';
 import { type InfluxOptions, influxFile } from '../../src/sources/influxdb.ts';
 import { fileWith, imported, linesOf } from '../imports.ts';
 
-const OPTIONS: InfluxOptions = { precision: 'ns', names: compileInfluxNames(), database: null, templates: [] };
+const OPTIONS: InfluxOptions = {
+  precision: 'ns',
+  names: compileInfluxNames(),
+  database: null,
+  templates: [],
+};
 
 /** As `influx_inspect export` of InfluxDB 1.8.10 writes it: one field in each line, first the files and then the log. */
 const EXPORT = `# INFLUXDB EXPORT: 1677-09-21T00:12:43Z - 2262-04-11T23:47:16Z
@@ -66,7 +71,7 @@ test('counts and names what cannot be stored, and reads the lines around it', as
   const path = fileWith(
     'bad.lp',
     [
-      'a,host=x v=1,t="' + 'x'.repeat(5000) + '" 1700000000000000000',
+      `a,host=x v=1,t="${'x'.repeat(5000)}" 1700000000000000000`,
       'a,host=x v=2',
       'a,host=x v= 1700000001000000000',
       'a,host=x v=3 -1700000001000000000',
@@ -104,7 +109,15 @@ test('counts and names what cannot be stored, and reads the lines around it', as
 test('keeps a value that the store received later', async () => {
   const store = await openStore('sqlite::memory:');
   const time = 1_700_000_000_000_000;
-  const live = { device: 'x', metric: 'a.v', time, received: time + 5, boot: null, seq: null, quality: 'ok' } as const;
+  const live = {
+    device: 'x',
+    metric: 'a.v',
+    time,
+    received: time + 5,
+    boot: null,
+    seq: null,
+    quality: 'ok',
+  } as const;
   await store.readings.write([{ ...live, value: 9 }]);
   const path = fileWith('kept.lp', 'a,host=x v=1 1700000000000000000\na,host=x v=2 1700000001000000000\n');
   const { counts, sums } = await imported(store, (received) => influxFile(path, OPTIONS, received));

@@ -38,11 +38,7 @@ test('reads the text format with milliseconds and OpenMetrics with seconds', asy
   assert.equal(Object.values(skipped)[0]?.count, 1);
   assert.deepEqual(
     Object.entries(refused).map(([why, { count }]) => `${count} ${why}`),
-    [
-      '1 the sample has no time that can be read',
-      '1 the labels cannot be read',
-      '1 the value is no number',
-    ],
+    ['1 the sample has no time that can be read', '1 the labels cannot be read', '1 the value is no number'],
   );
   await store.close();
 });
@@ -50,8 +46,11 @@ test('reads the text format with milliseconds and OpenMetrics with seconds', asy
 test('reads names in quotes, as Prometheus 3 writes them', () => {
   const sample = parseSample('{"room.temp", "a.b"="c"} 1 1700000000000');
   assert.ok(typeof sample === 'object');
-  assert.deepEqual([...sample.labels], [
-    ['__name__', 'room.temp'],
-    ['a.b', 'c'],
-  ]);
+  assert.deepEqual(
+    [...sample.labels],
+    [
+      ['__name__', 'room.temp'],
+      ['a.b', 'c'],
+    ],
+  );
 });

@@ -47,9 +47,12 @@ test('reads a row for each value, and refuses rows of several senders without a 
   const store = await openStore('sqlite::memory:');
   const named: RowOptions = {
     device: 'lab',
-    mapping: { device: '{sensor_id}', metric: '{quantity}', value: 'value', time: 'time' },
+    mapping: { device: '{device}/{sensor_id}', metric: '{quantity}', value: 'value', time: 'time' },
   };
-  const nameless: RowOptions = { device: 'lab', mapping: { metric: '{quantity}', value: 'value', time: 'time' } };
+  const nameless: RowOptions = {
+    device: 'lab',
+    mapping: { metric: '{quantity}', value: 'value', time: 'time' },
+  };
   await assert.rejects(
     imported(store, (received) => csvFile(path, nameless, received)),
     /the mapping does not fit: .*sensor_id/,
@@ -66,7 +69,9 @@ test('reads a row for each value, and refuses rows of several senders without a 
 test('does not store a local time without a zone, or a row without a time', async () => {
   const store = await openStore('sqlite::memory:');
   const path = fileWith('zone.csv', 'time,v\n2024-07-01 12:00,1\n,2\n2024-07-01T12:00Z,3\n');
-  const { tally } = await imported(store, (received) => csvFile(path, { device: 'a', mapping: {} }, received));
+  const { tally } = await imported(store, (received) =>
+    csvFile(path, { device: 'a', mapping: {} }, received),
+  );
   assert.equal(tally.toDocument().refused['the row has no certain time']?.count, 2);
   assert.deepEqual(await linesOf(store), ['a v 2024-07-01T12:00:00.000000Z 3']);
   await store.close();
@@ -82,7 +87,9 @@ const EXPORTED =
 test('reads an export of Tidegauge as it is', async () => {
   const store = await openStore('sqlite::memory:');
   const path = fileWith('export.csv.gz', gzipSync(EXPORTED));
-  const { tally } = await imported(store, (received) => csvFile(path, { device: null, mapping: {} }, received));
+  const { tally } = await imported(store, (received) =>
+    csvFile(path, { device: null, mapping: {} }, received),
+  );
   const found = await readingsOf(store);
   assert.deepEqual(
     found.map(({ value, quality, boot, seq, received }) => [value, quality, boot, seq, received]),
@@ -94,7 +101,10 @@ test('reads an export of Tidegauge as it is', async () => {
   );
   assert.equal(tally.total('refused'), 0);
   assert.deepEqual(await store.readings.units([{ device: 'a/b', metric: 'm' }]), ['Cel']);
-  const failed = fileWith('failed.csv', EXPORTED.replace('# complete: 3 rows', '# failed after 3 rows: no disk'));
+  const failed = fileWith(
+    'failed.csv',
+    EXPORTED.replace('# complete: 3 rows', '# failed after 3 rows: no disk'),
+  );
   await assert.rejects(
     imported(store, (received) => csvFile(failed, { device: null, mapping: {} }, received)),
     /the export failed: # failed after 3 rows: no disk/,
@@ -104,7 +114,10 @@ test('reads an export of Tidegauge as it is', async () => {
 
 test('does not store a series with two units', async () => {
   const store = await openStore('sqlite::memory:');
-  const path = fileWith('units.csv', 'time,temp,u\n2024-07-01T12:00Z,1,°C\n2024-07-01T12:01Z,2,°F\n2024-07-01T12:02Z,3,°C\n');
+  const path = fileWith(
+    'units.csv',
+    'time,temp,u\n2024-07-01T12:00Z,1,°C\n2024-07-01T12:01Z,2,°F\n2024-07-01T12:02Z,3,°C\n',
+  );
   const options: RowOptions = { device: 'a', mapping: { metric: 'temp', value: 'temp', unit: 'u' } };
   const { tally } = await imported(store, (received) => csvFile(path, options, received));
   assert.deepEqual(tally.toDocument().refused['the series has another unit'], {
