@@ -86,10 +86,10 @@ export function readSchema(database: DatabaseSync): Columns {
   }
   if (columnsOf('events').has('event_id'))
     others.push({ why: 'events', query: 'select null as name, count(*) as count from events' });
-  if (statistics.has('last_reset_ts')) {
+  for (const column of ['last_reset', 'last_reset_ts', 'mean_weight'].filter((name) => statistics.has(name))) {
     others.push({
-      why: 'times of the last reset of statistics',
-      query: 'select null as name, count(last_reset_ts) as count from statistics',
+      why: `the column ${column} of statistics`,
+      query: `select null as name, count(${column}) as count from statistics`,
     });
   }
   return {

@@ -65,7 +65,7 @@ interface StatisticRow extends Readonly<Record<(typeof STATISTICS)[number], numb
 }
 
 /**
- * The SQLite file of Home Assistant's recorder, schema 23 (2022.2) and later, which may be in use. A state has the names
+ * The SQLite file of Home Assistant's recorder, schema 23 and later, which may be in use. A state has the names
  * and the value that the preset `home-assistant` gives it when it arrives by MQTT. Statistics are the metrics `hour.mean`,
  * `hour.min` and so on, at the start of their hour.
  *

@@ -75,7 +75,7 @@ test('reads states and statistics with units and names, and counts what is no va
     'statistics of five minutes, which are computed from states and kept for some days': 2,
     'attributes of states, besides units and names': 2,
     events: 1,
-    'times of the last reset of statistics': 1,
+    'the column last_reset_ts of statistics': 1,
     'the state is unavailable': 1,
     'the state is unknown': 1,
     'the entity was removed': 2,
