@@ -8,6 +8,7 @@ import {
   type Device,
   deviceNameProblem,
   MAX_UNIT_LENGTH,
+  type PresetRoute,
   parseTime,
   presets,
   type Reading,
@@ -25,6 +26,8 @@ const PAGE_ROWS = 5000;
 /** States without a value, of every entity: homeassistant/const.py. */
 const NO_STATE = new Set(['unavailable', 'unknown', '']);
 const STATISTICS = ['mean', 'min', 'max', 'state', 'sum'] as const;
+/** Entities and units that are kept in memory. */
+const MOST_ENTITIES = 20_000;
 const MOST_UNITS = 10_000;
 /** Length of a description of a device, UTF-16 code units. */
 const MOST_TEXT = 200;
@@ -245,16 +248,21 @@ class Recorder {
     let entity = this.#entities.get(name);
     if (entity === undefined) {
       entity = entityOf(name, (this.#newest.get(name)?.attributes ?? null) as string | null);
-      this.#entities.set(name, entity);
+      this.#remember(name, entity);
     }
     return entity;
+  }
+
+  #remember(name: string, entity: Entity): void {
+    if (this.#entities.size >= MOST_ENTITIES) this.#entities.clear();
+    this.#entities.set(name, entity);
   }
 
   #external({ name, unit }: StatisticRow, statistic: string): Entity {
     let entity = this.#entities.get(statistic);
     if (entity === undefined) {
       entity = entityOf(statistic, JSON.stringify({ friendly_name: name, unit_of_measurement: unit }));
-      this.#entities.set(statistic, entity);
+      this.#remember(statistic, entity);
     }
     return entity;
   }
@@ -306,16 +314,16 @@ function entityOf(name: string, attributes: string | null): Entity {
   };
 }
 
-const DECODERS = new Map<string, Decode>();
+const DECODERS = new Map<PresetRoute, Decode>();
 
 /** The decoder of the preset for the states of a domain. */
 function decoderOf(domain: string): Decode {
-  let decode = DECODERS.get(domain);
+  const { routes } = presets['home-assistant']!;
+  const route = routes.find(({ topic }) => topic === `${domain}/{entity}/state`) ?? routes.at(-1)!;
+  let decode = DECODERS.get(route);
   if (decode === undefined) {
-    const { routes } = presets['home-assistant']!;
-    const { mapping } = routes.find(({ topic }) => topic === `${domain}/{entity}/state`) ?? routes.at(-1)!;
-    decode = compileMapping(mapping === 'ignore' ? {} : mapping);
-    DECODERS.set(domain, decode);
+    decode = compileMapping(route.mapping === 'ignore' ? {} : route.mapping);
+    DECODERS.set(route, decode);
   }
   return decode;
 }
