@@ -205,9 +205,9 @@ export const program: CommandGroup = {
   name: 'tidegauge import',
   summary: 'Imports history from other programs into a store, also while ingest uses it.',
   details:
-    'Each chunk is read again and compared by number and digest. An import that was stopped, also by a kill, continues\n' +
-    'with the same command. What is not stored is counted by reason, with examples. Another store of Tidegauge is copied\n' +
-    'with tidegauge copy.',
+    'Each chunk is read again and compared by number and digest. An import that was stopped, also by a kill, ' +
+    'continues with the same command. What is not stored is counted by reason, with examples. Another store of ' +
+    'Tidegauge is copied with tidegauge copy.',
   examples: ['tidegauge import influxdb export.lp --dry-run'],
   commands: { 'home-assistant': homeAssistant, influxdb, csv, parquet, prometheus },
 };
