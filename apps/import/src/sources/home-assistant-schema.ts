@@ -86,7 +86,9 @@ export function readSchema(database: DatabaseSync): Columns {
   }
   if (columnsOf('events').has('event_id'))
     others.push({ why: 'events', query: 'select null as name, count(*) as count from events' });
-  for (const column of ['last_reset', 'last_reset_ts', 'mean_weight'].filter((name) => statistics.has(name))) {
+  for (const column of ['last_reset', 'last_reset_ts', 'mean_weight'].filter((name) =>
+    statistics.has(name),
+  )) {
     others.push({
       why: `the column ${column} of statistics`,
       query: `select null as name, count(${column}) as count from statistics`,
