@@ -19,6 +19,7 @@ import {
 } from '@tidegauge/service';
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { DIRECT_SETTINGS } from './direct/settings.ts';
+import { RELAY_SETTINGS } from './relay/settings.ts';
 import { RETENTION_SETTINGS } from './retention/settings.ts';
 import { ACK_POLICIES, TOPIC_LEVELS } from './routes.ts';
 
@@ -225,6 +226,7 @@ export const settings = defineConfig({
     help: 'Largest size of the quarantine on disk. When it is full, the oldest items of the sender with the most bytes are dropped.',
   },
   ...RETENTION_SETTINGS,
+  ...RELAY_SETTINGS,
   keepAlive: { kind: duration(1, 3600), default: '30s', help: 'MQTT keep-alive.' },
   stopTimeout: {
     kind: duration(1, 600),
