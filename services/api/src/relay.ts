@@ -27,7 +27,7 @@ export function relayRoutes(ingest: IngestClient): Router {
         sender: senderOf(response),
       }),
     );
-    if (answer !== null) response.json(answer);
+    if (answer !== null) response.status(202).json(answer);
   });
   router.get(RELAY_PATH, named, async (_request, response) => {
     const { answers, unreachable } = await ingest.relays();

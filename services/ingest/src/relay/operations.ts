@@ -58,7 +58,7 @@ export function relayOperations(options: RelayOperationOptions): readonly Servic
     const answer = await (sent.header.compare === null
       ? deliveries.run(response, sent.payload.length, work)
       : comparisons.run(response, work));
-    if (answer !== null) response.json(answer);
+    if (answer !== null) response.status(202).json(answer);
   };
   const get: RequestHandler = (_request, response) => {
     const document: RelayDocument = {
