@@ -9,7 +9,10 @@ export const MOST_DAY = Math.floor(Number.MAX_SAFE_INTEGER / DAY_US);
 /** Readings that are read at once. In between, other work has time. */
 const PAGE = 1000;
 
-/** The number and the digest of the readings of one device on one UTC day, as docs/copy.md defines it. */
+/**
+ * The number and the digest of the readings of one device on one UTC day, as docs/copy.md defines it, but with 0 as the time
+ * of receipt: a message that is received again after a crash has another one, and not all stores keep the first.
+ */
 export interface DayFigures {
   readonly count: number;
   /** 64 hexadecimal digits; empty without readings. */
@@ -60,7 +63,7 @@ export async function dayFigures(
 ): Promise<DayFigures> {
   const digest = new DeviceDigest();
   for await (const page of readingsOfDay(store, device, day, until))
-    for (const reading of page) digest.add(reading);
+    for (const reading of page) digest.add({ ...reading, received: 0 });
   const found = digest.days().get(day);
   return found === undefined
     ? { count: 0, digest: '' }
