@@ -19,7 +19,6 @@ export interface RelayNode {
   readonly store: Store;
   readonly boards: Boards;
   readonly relay: Relay | null;
-  readonly directory: string;
   /** The batches that were committed. */
   readonly batches: readonly (readonly Reading[])[];
   /** Stores readings and appends them to the logs of the relay, as the pipeline does. */
@@ -88,7 +87,6 @@ export async function relayNode(
     store,
     boards,
     relay,
-    directory,
     batches,
     shut,
     async open() {
@@ -102,14 +100,14 @@ export async function relayNode(
 }
 
 /** Readings of a device, one each second. */
-export function series(device: string, count: number, from: number, value = 0): Reading[] {
+export function series(device: string, count: number, from: number): Reading[] {
   return Array.from({ length: count }, (_, index) => {
     const time = from + index * 1e6;
     return {
       device,
       metric: 'temperature',
       time,
-      value: value + index / 8,
+      value: index / 8,
       received: time + 5000,
       boot: 'b1',
       seq: index,
