@@ -141,7 +141,8 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       expr: 'tidegauge_relay_failing_centres > 0',
       forSeconds: 5 * MINUTE,
       summary: 'A board cannot send its readings to a centre.',
-      description: '{{ $value }} centres of {{ $labels.instance }} do not take its readings, which wait on its disk.',
+      description:
+        '{{ $value }} centres of {{ $labels.instance }} do not take its readings, which wait on its disk.',
     },
     {
       name: 'TidegaugeRelayUnequal',

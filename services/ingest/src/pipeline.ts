@@ -553,9 +553,7 @@ export class Pipeline {
       ? await this.#committer.commitOlder(readings)
       : { ...(await this.#committer.commit(readings, patienceMs)), skipped: NO_ROWS };
     const all = rejected.size + skipped.size === 0;
-    const kept = all
-      ? readings
-      : readings.filter((_, index) => !rejected.has(index) && !skipped.has(index));
+    const kept = all ? readings : readings.filter((_, index) => !rejected.has(index) && !skipped.has(index));
     let units = NO_UNITS;
     if (batch.some((delivery) => delivery.units.length > 0)) {
       const stored = new Set(kept.map(nameOf));

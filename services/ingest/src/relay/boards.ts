@@ -156,7 +156,10 @@ export class Boards {
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-      this.#logger.error({ err: error, file: this.#file }, 'the list of boards cannot be read: it begins again');
+      this.#logger.error(
+        { err: error, file: this.#file },
+        'the list of boards cannot be read: it begins again',
+      );
     }
   }
 

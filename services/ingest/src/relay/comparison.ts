@@ -196,7 +196,8 @@ export class Comparison {
   }
 
   async *#linesOf({ device, day, until }: Current): AsyncGenerator<Buffer> {
-    for await (const page of readingsOfDay(this.#options.store, device, day, until)) yield* encodeRelayed(page);
+    for await (const page of readingsOfDay(this.#options.store, device, day, until))
+      yield* encodeRelayed(page);
   }
 
   /** @param result of a day that differed */

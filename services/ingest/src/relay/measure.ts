@@ -40,7 +40,9 @@ export function measureRelay(metrics: Metrics, relay: Relay | null, boards: Boar
     'Days of devices that differ from a centre after they were sent again, in the last comparison',
     total(({ comparison }) => comparison?.unequal ?? 0),
   );
-  metrics.gauge('tidegauge_relay_boards', 'Boards that relay to this process', () => [{ value: boards.size }]);
+  metrics.gauge('tidegauge_relay_boards', 'Boards that relay to this process', () => [
+    { value: boards.size },
+  ]);
   metrics.gauge('tidegauge_relay_boards_lost', 'Boards without contact for five minutes', () => [
     { value: boards.lost },
   ]);

@@ -39,10 +39,7 @@ test('what waits is there for the next process, in order, until it is removed', 
   const second = new RelayLog(directory, 1e9, 'http://centre', logger);
   const oldest = await second.oldest();
   assert.ok(oldest !== null);
-  assert.deepEqual(
-    [...new Set(oldest.entries.map(({ received }) => received / DAY_US))],
-    [DAY, DAY + 1],
-  );
+  assert.deepEqual([...new Set(oldest.entries.map(({ received }) => received / DAY_US))], [DAY, DAY + 1]);
   await second.remove(oldest.segment);
   assert.equal(await second.oldest(), null);
   assert.equal(second.lost, null);
