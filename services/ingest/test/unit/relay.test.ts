@@ -116,7 +116,9 @@ test('a board sends its backlog, devices and changes in order, and the newest re
     (await dayFigures(centre.store, 'a', DAY, now())).digest ===
     (await dayFigures(board.store, 'a', DAY, now())).digest;
   await waitUntil('equal digests', centreHas, WAIT);
-  assert.deepEqual(centre.batches[0], live);
+  const [first] = centre.batches;
+  assert.deepEqual(first?.at(-1), live[0]);
+  assert.ok(first.every(({ time }) => time > backlog[1000]!.time));
   assert.deepEqual((await readingsOf(centre.store, 'a'))[10], corrected);
   await waitUntil('the device', async () => (await centre.store.devices.get('a'))?.city === 'Bonn', WAIT);
   await waitUntil('an empty log', () => board.relay!.documents[0]!.backlogBytes === 0, WAIT);
@@ -129,7 +131,7 @@ test('a board sends its backlog, devices and changes in order, and the newest re
 test('readings that were dropped from the log, or changed behind it, are found by their digests and sent', async (context) => {
   const centre = await relayNode(context);
   const board = await relayNode(context, { centres: [centre.url], maxBytes: 1024 * 1024 });
-  for (let start = 0; start < 20_000; start += 1000)
+  for (let start = 0; start < 12_000; start += 1000)
     await board.commit(series('a', 1000, EPOCH + start * 1e6));
   assert.ok(board.relay!.documents[0]!.lost !== null);
   await centre.open();
@@ -139,7 +141,7 @@ test('readings that were dropped from the log, or changed behind it, are found b
   const { comparison: healed } = board.relay!.documents[0]!;
   assert.deepEqual(
     [healed?.running, healed?.days, healed?.repaired, healed?.unequal, healed?.readings],
-    [false, 1, 1, 0, 20_000],
+    [false, 1, 1, 0, 12_000],
   );
   // On request, with what the centre has besides.
   await board.store.readings.write([{ ...series('b', 1, EPOCH)[0]!, value: 7 }]);
@@ -152,7 +154,7 @@ test('readings that were dropped from the log, or changed behind it, are found b
   assert.deepEqual(
     result()?.differences.map(({ device, board, centre, result }) => ({ device, board, centre, result })),
     [
-      { device: 'a', board: 20_000, centre: 20_001, result: 'extra' },
+      { device: 'a', board: 12_000, centre: 12_001, result: 'extra' },
       { device: 'b', board: 1, centre: 0, result: 'repaired' },
     ],
   );
