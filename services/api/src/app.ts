@@ -160,8 +160,8 @@ export function createApp(dependencies: AppDependencies): App {
   const handlers = {
     ...readings,
     ...aggregateHandlers(store, answers),
-    ...wrongReadingHandlers(store),
-    ...annotationHandlers(store, cursors, answers),
+    ...wrongReadingHandlers(store, ingest),
+    ...annotationHandlers(store, ingest, cursors, answers),
     ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),
     ...deviceHandlers(store, cursors, answers),

@@ -8,6 +8,7 @@ import {
   type CausesDocument,
   type DeliveryDocument,
   type ExplainDocument,
+  formatTime,
   isTable,
   type LedgerDocument,
   type LinesDocument,
@@ -226,6 +227,16 @@ export class IngestClient {
   relay({ body, device, sender }: Relayed): Promise<object> {
     const path = `/relay${search({ device: device ?? undefined })}`;
     return this.#give(path, { body, contentType: 'application/x-ndjson', sender }, RELAY_MS);
+  }
+
+  /**
+   * Has the replicas that relay compare a device with their centres on the days of [from, to), microseconds: what the API
+   * writes itself is not relayed otherwise. Does not reject, because the daily comparison finds recent changes too.
+   */
+  async compareRelay(device: string, from: number, to: number): Promise<void> {
+    const days = { from: formatTime(from).slice(0, 10), to: formatTime(to - 1).slice(0, 10) };
+    const path = `/relay/compare${search({ device, ...days })}`;
+    await this.#askAll((url) => this.#json<object>(url, 'POST', path)).catch(() => {});
   }
 
   /** Every replica's centres and boards. @throws {IngestError} 503 when none answers. */

@@ -13,7 +13,7 @@ import type { Segment } from '../spool.ts';
 import type { SpoolEntry } from '../spool-entry.ts';
 import { Comparison, type ComparisonDocument } from './comparison.ts';
 import { dayOf } from './day-digest.ts';
-import type { DayRange, RelayLog } from './relay-log.ts';
+import { type DayRange, type RelayLog, unite } from './relay-log.ts';
 import {
   encodeHeader,
   MOST_DEVICES,
@@ -188,9 +188,13 @@ export class CentreLink {
     this.#wake?.();
   }
 
-  /** Compares days with the centre, as soon as what waits is sent. It replaces such a request that has not begun. */
+  /** Compares days with the centre, as soon as what waits is sent. Requests that have not begun become one. */
   compare(days: DayRange, device: string | null): void {
-    this.#requested = { days, device };
+    const other = this.#requested;
+    this.#requested = {
+      days: unite(other?.days ?? null, days),
+      device: other === null || device === other.device ? device : null,
+    };
     this.#wake?.();
   }
 

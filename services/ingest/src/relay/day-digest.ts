@@ -41,8 +41,8 @@ export async function* readingsOfDay(
     for (let after: RangeCursor | null = null; ; ) {
       const query = { device, metric, ...bounds, order: 'asc' as const, limit: PAGE };
       const page: Reading[] = [];
-      for await (const reading of store.readings.range(after === null ? query : { ...query, after }))
-        page.push(reading);
+      for await (const part of store.readings.pages(after === null ? query : { ...query, after }))
+        page.push(...part);
       if (page.length > 0) yield page;
       if (page.length < PAGE) break;
       after = { time: page.at(-1)!.time, metric };

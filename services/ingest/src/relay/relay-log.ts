@@ -14,6 +14,12 @@ export interface DayRange {
   readonly to: number;
 }
 
+/** The days from the first to the last one of both ranges. */
+export function unite(one: DayRange | null, other: DayRange): DayRange {
+  if (one === null) return other;
+  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
+}
+
 /** What a restart needs besides the segments. */
 interface State {
   /** The centre, without secrets. For people. */
@@ -168,8 +174,7 @@ export class RelayLog {
     if (days === null) return;
     this.drops++;
     const { lost } = this.#state;
-    const all =
-      lost === null ? days : { from: Math.min(lost.from, days.from), to: Math.max(lost.to, days.to) };
+    const all = unite(lost, days);
     if (lost?.from === all.from && lost.to === all.to) return;
     this.#logger.warn(
       { days: all },

@@ -1,4 +1,4 @@
-import { DecodeError, isTable, type Notes, type Reading } from '@tidegauge/readings';
+import { DecodeError, isTable, MAX_READINGS_PER_PAYLOAD, type Notes, type Reading } from '@tidegauge/readings';
 import {
   decodeReading,
   encodeReading,
@@ -70,7 +70,8 @@ export function decodeRelayed(payload: Uint8Array, notes?: Notes): readonly Read
     if (problem !== null) return new DecodeError('invalid_value', problem, position);
     readings.push(reading);
   }
-  return readings;
+  if (readings.length <= MAX_READINGS_PER_PAYLOAD) return readings;
+  return new DecodeError('too_many_readings', `${readings.length} readings in one request of a relay`);
 }
 
 function unitOf(line: string): SeriesUnit | null {
