@@ -500,7 +500,13 @@ export class CentreLink {
 function refusalOf(status: number, text: string): Refusal {
   const isPassing = status === 408 || status === 429 || (status >= 500 && status !== 508);
   const detail = detailOf(text).slice(0, 300);
-  return new Refusal(`the centre answered ${status}${detail === '' ? '' : `: ${detail}`}`, isPassing);
+  const refusal = new Refusal(
+    `the centre answered ${status}${detail === '' ? '' : `: ${detail}`}`,
+    isPassing,
+  );
+  // A proxy answers so when the centre takes too long.
+  if (status === 504) refusal.name = 'TimeoutError';
+  return refusal;
 }
 
 /** The detail of a problem document; empty for another text. */
