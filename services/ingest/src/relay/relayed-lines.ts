@@ -1,4 +1,10 @@
-import { DecodeError, isTable, MAX_READINGS_PER_PAYLOAD, type Notes, type Reading } from '@tidegauge/readings';
+import {
+  DecodeError,
+  isTable,
+  MAX_READINGS_PER_PAYLOAD,
+  type Notes,
+  type Reading,
+} from '@tidegauge/readings';
 import {
   decodeReading,
   encodeReading,

@@ -117,7 +117,8 @@ test('a board sends its backlog, devices and changes in order, and the newest re
     (await dayFigures(board.store, 'a', DAY, now())).digest;
   await waitUntil('equal digests', centreHas, WAIT);
   const [first] = centre.batches;
-  assert.deepEqual(first?.at(-1), live[0]);
+  assert.ok(first !== undefined);
+  assert.deepEqual(first.at(-1), live[0]);
   assert.ok(first.every(({ time }) => time > backlog[1000]!.time));
   assert.deepEqual((await readingsOf(centre.store, 'a'))[10], corrected);
   await waitUntil('the device', async () => (await centre.store.devices.get('a'))?.city === 'Bonn', WAIT);
