@@ -100,8 +100,8 @@ export function relayOperations(options: RelayOperationOptions): readonly Servic
 }
 
 /**
- * The device that a request is limited to: that of the key, or the one in the query, which the API adds for a limited key
- * of its own.
+ * The device that a request is limited to: that of the key, or the one in the query, which the API adds for a key that
+ * is limited there.
  */
 function limitOfRequest(request: Request, response: Response): string | null {
   const sent = { principal: principalOf(response) };

@@ -175,11 +175,11 @@ test('a chain passes readings on, and a loop is refused', async (context) => {
   await waitUntil('the readings at the centre', has, WAIT);
   assert.deepEqual(await readingsOf(centre.store, 'a'), readings);
   assert.deepEqual(site.relay!.beyond, [centre.boards.id]);
-  const knows = async () => {
+  const isComplete = async () => {
     await board.commit(series('a', 1, EPOCH + 60e6));
     return board.relay!.beyond.length === 2;
   };
-  await waitUntil('the ids of the chain', knows, { ...WAIT, pollMs: 1000 });
+  await waitUntil('the ids of the chain', isComplete, { ...WAIT, pollMs: 1000 });
   // The centre would relay to the site, which relays to the centre.
   const { status, text } = await send(site, { board: centre.boards.id });
   assert.equal(status, 508);
