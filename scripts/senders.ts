@@ -13,8 +13,8 @@ import type { SenderMessage } from '../packages/readings/test/senders/sender-mes
 import { ROOT } from './setup.js';
 
 const FOLDER = join(ROOT, 'docs', 'senders');
-/** The most examples of a page, and readings of an example. Examples with long payloads come last. */
-const EXAMPLES = 5;
+/** The most examples of a page, the shortest and the longest, and readings of an example. */
+const EXAMPLES = 2;
 const READINGS = 8;
 
 /** The pages of the senders and their table. */

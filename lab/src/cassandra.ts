@@ -24,11 +24,6 @@ const USER = 'tidegauge';
 export interface CassandraOptions {
   /** 1 to 6, on 127.0.0.1, 127.0.0.2, …, because every node must have the same port. Default 1. */
   readonly nodes?: number;
-  /**
-   * When a write is acknowledged. `batch` (default): after it is on the disk. `periodic`: before that; the log is
-   * synced every 10 s, as by Cassandra's default, and a killed server loses up to 100 ms of acknowledged writes.
-   */
-  readonly commitlog?: 'batch' | 'periodic';
   /** PEM file of a key and its certificate: clients may then encrypt, on the same port. */
   readonly identity?: string;
   /** Further arguments of each JVM, such as an agent's. An agent that listens on a port works with one node only. */
@@ -80,7 +75,7 @@ export interface Cassandra {
  * multiplied by the number of nodes.
  */
 export async function startCassandra(options: CassandraOptions = {}): Promise<Cassandra> {
-  const { nodes: count = 1, commitlog = 'batch', identity = null, jvm = [], groups = [] } = options;
+  const { nodes: count = 1, identity = null, jvm = [], groups = [] } = options;
   const heapMegabytes = options.heapMegabytes ?? (count === 1 ? 430 : 400);
   const readyMs = READY_MS * count;
   if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NODES)) {
@@ -102,7 +97,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
       await mkdir(folder, { recursive: true });
       const admin = await openAdmin(adminOptions);
       const announced = options.isProxied ? proxyHost(host) : null;
-      const conf = { folder, host, announced, port, storagePort, index, count, commitlog, identity };
+      const conf = { folder, host, announced, port, storagePort, index, count, identity };
       await writeFile(join(folder, 'cassandra.yaml'), yaml(conf));
       await writeFile(join(folder, 'logback.xml'), LOGBACK);
       const java17 = jvmOptions({ folder, jars, count, heapMegabytes });

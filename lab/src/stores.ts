@@ -44,8 +44,6 @@ export interface NodeFault {
 const COPIES = 3;
 
 export interface StoreServerOptions {
-  /** Cassandra only: when a write is acknowledged, see `startCassandra`. */
-  readonly commitlog?: 'batch' | 'periodic';
   /**
    * Memory limit of each node, in bytes. Heaps and caches of the database get the same share of it as they have of 1 GiB
    * by default. With several HBase nodes, it applies to each region server. Default: no limit.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startMosquitto } from '@tidegauge/lab';
-import { defineConfig, integer, run } from '@tidegauge/service/program';
+import { defineConfig, run } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
 import { type IngestProcess, settled, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, writtenBytes } from '@tidegauge/test-support/process-usage';
@@ -18,19 +18,11 @@ import { median } from '../src/results/statistics.ts';
  * Also measures the rate at which the spool is then replayed into the store, the bytes that ingest writes, the time to
  * the commit at a steady rate, and what is lost when ingest is killed at that rate.
  */
-const { quick, json } = BENCH_SETTINGS;
-const settings = defineConfig({
-  quick,
-  json,
-  messages: { kind: integer(1000, 5_000_000), default: '200000', help: 'QoS 1 messages in each trial.' },
-  rounds: { kind: integer(1, 50), default: '3', help: 'Trials of each way.' },
-  rate: {
-    kind: integer(100, 20_000),
-    default: '5000',
-    help: 'Messages per second of the steady load, in which ingest is killed.',
-  },
-  steadySeconds: { kind: integer(2, 600), default: '10', help: 'Duration of each steady load.' },
-});
+const { quick, rounds, json } = BENCH_SETTINGS;
+const settings = defineConfig({ quick, rounds, json });
+/** QoS 1 messages of a trial; then messages per second for some seconds, in which ingest is killed. */
+const FULL = { messages: 200_000, rate: 5000, steadySeconds: 10 };
+const QUICK = { messages: 20_000, rate: 1000, steadySeconds: 2 };
 /** Messages that make ingest spool. */
 const SPOOLED_FIRST = 100;
 const WAYS = ['received', 'stored', 'spooled'] as const;
@@ -62,10 +54,7 @@ export const program = defineBench({
   name: 'bench:ack',
   summary: 'What it costs to acknowledge on arrival, after the commit, and from the spool.',
   settings,
-  check: ({ quick, messages, rounds, rate, steadySeconds }) =>
-    quick
-      ? { messages: 20_000, rounds: 1, rate: 1000, steadySeconds: 2 }
-      : { messages, rounds, rate, steadySeconds },
+  check: ({ quick, rounds }) => ({ ...(quick ? QUICK : FULL), rounds: rounds ?? (quick ? 1 : 3) }),
   async run(_config, { messages, rounds, rate, steadySeconds }, { closers, signal }) {
     const directory = mkdtempSync(join(tmpdir(), 'tidegauge-bench-'));
     closers.add(async () => rmSync(directory, { recursive: true }));

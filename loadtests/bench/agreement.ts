@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { buildK6 } from '@tidegauge/lab/k6';
-import { type Config, defineConfig, integer, run } from '@tidegauge/service/program';
+import { type Config, run } from '@tidegauge/service/program';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import type { RecordWorkload } from '@tidegauge/workload';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
@@ -20,16 +20,7 @@ import { checkStore, provideStore } from '../src/targets/targets.ts';
  * JavaScript. They run in turns on the same API and table, with the same threads and the same target rate, to show
  * whether their figures are comparable.
  */
-const SETTINGS = defineConfig({
-  ...BENCH_SETTINGS,
-  threads: { kind: integer(1, 64), default: '4', help: 'Operations at once.' },
-  rate: { kind: integer(1, 100_000), default: '500', help: 'Operations per second, over all threads.' },
-  rounds: {
-    kind: integer(1, 100),
-    default: '5',
-    help: 'Runs of each; a first run of each warms up and is left out.',
-  },
-});
+const THREADS = 4;
 
 const WORKLOAD = 'a';
 const FILE = fileURLToPath(import.meta.resolve(`@tidegauge/workload/workloads/workload${WORKLOAD}`));
@@ -44,7 +35,7 @@ interface Trial {
 export const program = defineBench({
   name: 'bench:agreement',
   summary: "YCSB's own client beside our k6 profile, through the same API.",
-  settings: SETTINGS,
+  settings: BENCH_SETTINGS,
   check(config) {
     checkStore(config.store, config);
     const recordcount = config.quick ? '500' : '10000';
@@ -54,12 +45,14 @@ export const program = defineBench({
 });
 
 async function compare(
-  config: Config<typeof SETTINGS>,
+  config: Config<typeof BENCH_SETTINGS>,
   workload: RecordWorkload,
   { closers, signal }: BenchContext,
 ): Promise<object> {
-  const { threads, rate, quick, seed } = config;
-  const rounds = quick ? 1 : config.rounds;
+  const { quick, seed } = config;
+  // The JVM of YCSB and k6 start in the time of a quick run.
+  const rate = quick ? 100 : 500;
+  const rounds = config.rounds ?? (quick ? 1 : 5);
   const seconds = quick ? 3 : 20;
   const k6 = await buildK6();
   const api = await startApiProcess({ STORE: await provideStore(config.store, closers) });
@@ -70,7 +63,7 @@ async function compare(
     const pairs = Object.entries(properties).map(([name, value]) => `${name}=${value}`);
     const target = phase === 'run' ? ['-target', String(rate)] : [];
     const args = [...pairs, 'measurementtype=hdrhistogram', PERCENTILES].flatMap((pair) => ['-p', pair]);
-    return runYcsb({ phase, args: ['-P', FILE, ...args, '-threads', String(threads), ...target] });
+    return runYcsb({ phase, args: ['-P', FILE, ...args, '-threads', String(THREADS), ...target] });
   };
   const byYcsb = async (): Promise<Trial> => {
     const { throughput, operations, log } = await ycsb('run', rate * seconds);
@@ -86,7 +79,8 @@ async function compare(
     return { throughput, latencies };
   };
   const byK6 = async (driver: keyof typeof RECORD_SCRIPTS): Promise<Trial> => {
-    const model = { kind: 'closed', threads, operations: rate * seconds, durationMs: null, rate } as const;
+    const operations = rate * seconds;
+    const model = { kind: 'closed', threads: THREADS, operations, durationMs: null, rate } as const;
     const plan = {
       parts: [{ profile: 'records', workload, model }],
       seed,
@@ -95,11 +89,11 @@ async function compare(
       thresholds: {},
     } as const;
     const figures = await runK6(plan, { k6, script: RECORD_SCRIPTS[driver], dashboardPort: null, signal });
-    const { throughput, operations, failures } = summarize(figures, false);
+    const { throughput, operations: done, failures } = summarize(figures, false);
     if (failures.length > 0) throw new Error(failures.join('\n'));
     const latencies: Record<string, number> = {};
     for (const name of ['READ', 'UPDATE']) {
-      const { mean, p50, p95, p99 } = operations[name]!.latency!;
+      const { mean, p50, p95, p99 } = done[name]!.latency!;
       for (const [figure, value] of Object.entries({ mean, p50, p95, p99 }))
         latencies[`${name} ${figure}`] = value;
     }
@@ -130,7 +124,7 @@ async function compare(
     };
   });
   process.stdout.write(
-    `\nWorkload ${WORKLOAD.toUpperCase()} at ${rate}/s on ${threads} threads, ${availableParallelism()} cores, median of ${rounds}; latencies in us\n`,
+    `\nWorkload ${WORKLOAD.toUpperCase()} at ${rate}/s on ${THREADS} threads, ${availableParallelism()} cores, median of ${rounds}; latencies in us\n`,
   );
   process.stdout.write(
     textTable([
@@ -145,7 +139,7 @@ async function compare(
       ]),
     ]),
   );
-  return { workload: WORKLOAD, threads, rate, seconds, rounds, rows, trials };
+  return { workload: WORKLOAD, threads: THREADS, rate, seconds, rounds, rows, trials };
 }
 
 /** The median of the rounds' quotients, and the 95 % interval of their mean: null for one round. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { findProgram } from '@tidegauge/lab';
 import { runProgram } from '@tidegauge/process';
 import type { Reading } from '@tidegauge/readings';
-import { defineConfig, integer, run } from '@tidegauge/service/program';
+import { defineConfig, run } from '@tidegauge/service/program';
 import { openStore, type Store } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { cpuSeconds } from '@tidegauge/test-support/process-usage';
@@ -24,15 +24,11 @@ import { startEmptyHandler } from './empty-handler.ts';
  * record. The handler is the limit of Node's HTTP server. wrk sends the requests, because it takes less of the processor
  * than a client on Node.
  */
-const SETTINGS = defineConfig({
-  ...BENCH_SETTINGS,
-  connections: {
-    kind: integer(1, 1000),
-    default: '16',
-    help: 'Connections of wrk. Each has one request at once.',
-  },
-  rounds: { kind: integer(1, 100), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
-});
+const { store, quick, rounds, seed, json } = BENCH_SETTINGS;
+const SETTINGS = defineConfig({ store, quick, rounds, seed, json });
+
+/** Connections of wrk. Each has one request at once. */
+const CONNECTIONS = 16;
 
 const SCRIPT = fileURLToPath(new URL('./http/requests.lua', import.meta.url));
 const TABLE = 'bench_api';
@@ -71,7 +67,7 @@ export const program = defineBench({
     checkLabStore(store);
     return { rounds: rounds ?? (quick ? 1 : 5), seconds: quick ? 1 : 5, records: quick ? 500 : 10_000 };
   },
-  async run({ store: name, connections, seed }, { rounds, seconds, records }, { closers, signal }) {
+  async run({ store: name, seed }, { rounds, seconds, records }, { closers, signal }) {
     const wrk = await findProgram('wrk', 'wrk');
     const places = await startStorePlaces(name);
     closers.add(() => places.stop());
@@ -125,7 +121,7 @@ export const program = defineBench({
     ];
     const trials = loads.map((): Trial[] => []);
     const measure = (load: Load, forSeconds: number, number: number) =>
-      send(wrk, load, { connections, seconds: forSeconds, seed: seed + number });
+      send(wrk, load, { connections: CONNECTIONS, seconds: forSeconds, seed: seed + number });
     for (const load of loads) await measure(load, Math.min(seconds, 2), 0);
     for (let round = 0; round < rounds; round += 1) {
       const order = [...loads.keys()];
@@ -136,10 +132,10 @@ export const program = defineBench({
       process.stderr.write(`round ${round + 1}/${rounds}\n`);
     }
     const cores = availableParallelism();
-    process.stdout.write(`\n${name}, ${connections} connections, ${cores} cores, medians of ${rounds}\n`);
+    process.stdout.write(`\n${name}, ${CONNECTIONS} connections, ${cores} cores, medians of ${rounds}\n`);
     const results = loads.map(({ name: what }, index) => resultOf(what, trials[index]!, trials[0]!));
     process.stdout.write(tableOf(results));
-    return { store: name, connections, rounds, seconds, records, results };
+    return { store: name, connections: CONNECTIONS, rounds, seconds, records, results };
   },
 });
 

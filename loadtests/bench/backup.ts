@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '@tidegauge/lab/debian';
 import { runProgram, temporaryDirectory } from '@tidegauge/process';
-import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/program';
+import { defineConfig, list, oneOf, run } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
@@ -18,15 +18,14 @@ const RESTORE = mainOf('services/backup/src/restore-main.ts');
 const COPY = mainOf('apps/copy/src/main.ts');
 const FOREVER = { timeoutMs: Number.POSITIVE_INFINITY };
 
-const { quick, json } = BENCH_SETTINGS;
+const { quick, rounds, json } = BENCH_SETTINGS;
 const settings = defineConfig({
   stores: {
     kind: list(oneOf(['postgres', 'mariadb'])),
     default: 'postgres,mariadb',
     help: 'The databases. The lab starts them.',
   },
-  readings: { kind: integer(1, 100_000_000), help: 'Readings. Default: 1,000,000, or 2000 with --quick.' },
-  rounds: { kind: integer(1, 100), help: 'Backups in each way, in turns. Default: 3, or 1 with --quick.' },
+  rounds,
   quick,
   json,
 });
@@ -104,9 +103,9 @@ export const program = defineBench({
     'Each round makes a backup and restores it to an empty database, in both ways. npm run backup computes digests, and\n' +
     'npm run restore reads the restored store again and compares them. The restored stores are compared with the first one.',
   settings,
-  check: ({ stores, readings, rounds, quick }) => ({
+  check: ({ stores, rounds, quick }) => ({
     stores,
-    readings: readings ?? (quick ? 2000 : 1_000_000),
+    readings: quick ? 2000 : 1_000_000,
     rounds: rounds ?? (quick ? 1 : 3),
   }),
   async run(_config, { stores, readings, rounds }, { closers, signal }) {

@@ -2,16 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startMosquitto } from '@tidegauge/lab';
 import { type AnyBroker, startAnyBroker } from '@tidegauge/lab/any-broker';
 import { freePort } from '@tidegauge/process';
-import {
-  type Config,
-  defineConfig,
-  duration,
-  integer,
-  list,
-  oneOf,
-  run,
-  text,
-} from '@tidegauge/service/program';
+import { defineConfig, list, oneOf, run, text } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
@@ -29,24 +20,21 @@ const { quick, json } = BENCH_SETTINGS;
 const SETTINGS = defineConfig({
   command: {
     kind: text('a command'),
-    help: "Starts the broker in the foreground: 'NAME -p {port} -d {directory}'. Default: mosquitto, which saves its queues every second.",
+    help: "Starts the broker in the foreground: 'NAME -p {port} -d {directory}'. Default: mosquitto.",
   },
-  messages: { kind: integer(10, 10_000_000), help: 'Default: 10,000, or 500 with --quick.' },
-  rate: { kind: integer(1, 100_000), default: '500', help: 'Messages per second, at most.' },
   kill: {
     kind: list(oneOf(['broker', 'ingest', 'none'])),
     default: 'broker,ingest',
     help: 'What is killed: the broker after a third of the messages, ingest after two thirds.',
   },
-  down: { kind: duration(0, 600), default: '1s', help: 'How long a killed part is down.' },
-  settle: {
-    kind: duration(0.5, 600),
-    help: 'Time without a new reading after which missing ones are lost. Default: 15s, or 3s with --quick.',
-  },
   quick,
   json,
 });
 
+/** Messages per second, at most. */
+const RATE = 1000;
+/** How long a killed part is down. */
+const DOWN_MS = 1000;
 const POLL_MS = 200;
 
 interface Result {
@@ -65,17 +53,18 @@ export const program = defineBench({
   summary: 'What acknowledged messages a broker loses when it and ingest are killed.',
   details: 'The losses of a broker are measured: they are not a failure of this program.',
   settings: SETTINGS,
-  check: ({ messages, settle, quick, kill }) => ({
-    count: messages ?? (quick ? 500 : 10_000),
-    settleMs: (settle ?? (quick ? 3 : 15)) * 1000,
+  check: ({ quick, kill }) => ({
+    count: quick ? 500 : 10_000,
+    // Without a new reading for this time, missing ones are lost.
+    settleMs: quick ? 3000 : 15_000,
     kills: new Set<string>(kill),
   }),
   async run(config, checked, { closers, signal }) {
-    const result = await measure(config, checked, closers, signal);
+    const result = await measure(config.command, checked, closers, signal);
     process.stdout.write(report(config.command, result));
     return {
       command: config.command,
-      rate: config.rate,
+      rate: RATE,
       kill: config.kill,
       ...result,
       lost: result.lost.slice(0, 1000),
@@ -84,7 +73,7 @@ export const program = defineBench({
 });
 
 async function measure(
-  { command, down, rate }: Config<typeof SETTINGS>,
+  command: string | null,
   { count, settleMs, kills }: { count: number; settleMs: number; kills: ReadonlySet<string> },
   closers: Closers,
   signal: AbortSignal,
@@ -106,20 +95,20 @@ async function measure(
   let ingest = await startIngestProcess(env);
   closers.add(() => ingest.stop());
   const begun = performance.now();
-  const publisher = await NumberedPublisher.start(broker.url, count, rate);
+  const publisher = await NumberedPublisher.start(broker.url, count, RATE);
   closers.add(() => publisher.stop());
 
   await publisher.reaches(Math.floor(count / 3));
   const perSecond = publisher.acknowledged.size / ((performance.now() - begun) / 1000);
   if (kills.has('broker')) {
     await broker.kill();
-    await sleep(down * 1000, undefined, { signal });
+    await sleep(DOWN_MS, undefined, { signal });
     await broker.restart();
   }
   await publisher.reaches(Math.floor((count * 2) / 3));
   if (kills.has('ingest')) {
     await ingest.kill();
-    await sleep(down * 1000, undefined, { signal });
+    await sleep(DOWN_MS, undefined, { signal });
     ingest = await startIngestProcess(env);
   }
   await unlessAborted(publisher.done, signal);

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { buildK6 } from '@tidegauge/lab/k6';
-import { defineConfig, integer, oneOf, run } from '@tidegauge/service/program';
+import { defineConfig, oneOf, run } from '@tidegauge/service/program';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { cpuSeconds } from '@tidegauge/test-support/process-usage';
 import { parseWorkload, type RecordWorkload } from '@tidegauge/workload';
@@ -27,10 +27,10 @@ import { startEmptyHandler } from './empty-handler.ts';
  */
 const THREADS = 16;
 
-const { quick, json } = BENCH_SETTINGS;
+const { quick, rounds, json } = BENCH_SETTINGS;
 const settings = defineConfig({
   store: { kind: oneOf(STORES), default: 'postgres', help: 'The store behind the API, started by the lab.' },
-  rounds: { kind: integer(1, 100), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
+  rounds,
   quick,
   json,
 });

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '@tidegauge/process';
-import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/program';
+import { defineConfig, list, oneOf, run } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
@@ -14,9 +14,8 @@ const { quick, json } = BENCH_SETTINGS;
 const settings = defineConfig({
   stores: {
     kind: list(oneOf(STORES)),
-    help: 'The stores of the chain after the first SQLite file, in this order. The lab starts them. Default: all that are available.',
+    help: 'The stores of the chain after the first SQLite file, in this order. Default: all.',
   },
-  readings: { kind: integer(1, 100_000_000), help: 'Readings. Default: 1,000,000, or 2000 with --quick.' },
   quick,
   json,
 });
@@ -37,7 +36,7 @@ export const program = defineBench({
     'The readings have texts, extreme numbers, corrections, duplicates, late times, and devices that are not registered.\n' +
     'A step is one run of npm run copy: it reads the source, writes the target, and reads the target again.',
   settings,
-  check: ({ stores, readings, quick }) => ({ stores, readings: readings ?? (quick ? 2000 : 1_000_000) }),
+  check: ({ stores, quick }) => ({ stores, readings: quick ? 2000 : 1_000_000 }),
   async run(_config, { stores, readings }, { closers, signal }) {
     const steps: Step[] = [];
     const missing: string[] = [];

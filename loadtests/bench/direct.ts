@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { startMosquitto } from '@tidegauge/lab';
 import { freePort } from '@tidegauge/process';
-import { defineConfig, integer, run } from '@tidegauge/service/program';
+import { defineConfig, run } from '@tidegauge/service/program';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, watchMemory } from '@tidegauge/test-support/process-usage';
 import { publishFromConnections } from '@tidegauge/test-support/publisher-process';
@@ -14,23 +14,13 @@ import { provideFolder } from '../src/targets/targets.ts';
  * ingest reads. Both store into SQLite, in alternation. A sensor's acknowledgement means that its message is stored in
  * the first case, and that the broker has it in memory in the second.
  */
-const { quick, json } = BENCH_SETTINGS;
-const settings = defineConfig({
-  quick,
-  json,
-  messages: { kind: integer(1000, 5_000_000), default: '300000', help: 'QoS 1 messages in each trial.' },
-  connections: {
-    kind: integer(1, 5000),
-    default: '500',
-    help: 'Connections that publish, each for a device.',
-  },
-  window: {
-    kind: integer(1, 1000),
-    default: '20',
-    help: 'Messages of a connection that wait for their acknowledgement at most.',
-  },
-  rounds: { kind: integer(1, 50), default: '3', help: 'Trials of each way.' },
-});
+const { quick, rounds, json } = BENCH_SETTINGS;
+const settings = defineConfig({ quick, rounds, json });
+/** QoS 1 messages, and connections that publish them, each for a device. */
+const FULL = { messages: 300_000, connections: 500 };
+const QUICK = { messages: 10_000, connections: 50 };
+/** Messages of a connection that wait for their acknowledgement at most. */
+const WINDOW = 20;
 const WAYS = ['direct', 'mosquitto'] as const;
 type Way = (typeof WAYS)[number];
 
@@ -56,10 +46,11 @@ export const program = defineBench({
   name: 'bench:direct',
   summary: 'Compares sensors that connect to ingest itself with sensors that connect to mosquitto.',
   settings,
-  check: ({ quick, messages, connections, window, rounds }): Setup =>
-    quick
-      ? { messages: 10_000, connections: 50, window, rounds: 1 }
-      : { messages, connections, window, rounds },
+  check: ({ quick, rounds }): Setup => ({
+    ...(quick ? QUICK : FULL),
+    window: WINDOW,
+    rounds: rounds ?? (quick ? 1 : 3),
+  }),
   async run(_config, setup, { closers, signal }) {
     const directory = provideFolder(closers);
     const trials: Trial[] = [];

@@ -18,7 +18,7 @@ const SETTINGS = defineConfig({
   stores: { kind: list(oneOf(STORES)), default: 'sqlite,postgres', help: 'The stores, one after the other.' },
   seconds: {
     kind: integer(1, 86_400),
-    help: 'Time of loading, without the measurements. Default: 600, or 2 with --quick.',
+    help: 'Time of loading, without the measurements. Default: 600.',
   },
   picture: { kind: outputFile(), help: 'Draw the figures to this file as SVG.' },
   quick,

@@ -1,7 +1,7 @@
 import { HBaseClient, type Table } from '@tidegauge/hbase-client';
 import { startHbaseCluster } from '@tidegauge/lab/hbase-cluster';
 import { startThriftGateway } from '@tidegauge/lab/hbase-thrift';
-import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/program';
+import { defineConfig, run } from '@tidegauge/service/program';
 import { cpuSeconds } from '@tidegauge/test-support/process-usage';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { type Timing, timeSeconds } from '../src/benches/timing.ts';
@@ -15,24 +15,18 @@ import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
  * generates, on three region servers. Each round measures both. Rows have 1 KB and are in HBase's log on HDFS before a
  * put resolves. Servers and clients share this machine, so a ratio is more reliable than a rate.
  */
-const { quick, json } = BENCH_SETTINGS;
+const { quick, rounds, json } = BENCH_SETTINGS;
 const CALLS = ['put', 'get', 'scan', 'multiPut', 'multiGet'] as const;
-const settings = defineConfig({
-  regionServers: { kind: integer(1, 3), default: '3', help: 'Region servers to start.' },
-  calls: { kind: list(oneOf(CALLS)), default: CALLS.join(','), help: 'The calls to measure.' },
-  rounds: { kind: integer(1, 100), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
-  quick,
-  json,
-});
+const settings = defineConfig({ quick, rounds, json });
 
 interface Setup {
-  readonly calls: readonly Call[];
   readonly rounds: number;
   readonly seconds: number;
   /** Rounds at the highest concurrency of each call that do not count, because a JVM compiles hot code for half a minute. */
   readonly warmUp: number;
 }
 
+const REGION_SERVERS = 3;
 const CONCURRENCY = [1, 16, 64] as const;
 const ROWS = 20_000;
 const VALUE = Buffer.alloc(1000, 'x');
@@ -71,8 +65,8 @@ export const program = defineBench({
     seconds: quick ? 1 : 2,
     warmUp: quick ? 1 : 8,
   }),
-  async run({ regionServers, calls }, setup, { closers }) {
-    const cluster = await startHbaseCluster({ regionServers });
+  async run(_config, setup, { closers }) {
+    const cluster = await startHbaseCluster({ regionServers: REGION_SERVERS });
     closers.add(() => cluster.stop());
     const gateway = await startThriftGateway(cluster.port);
     closers.add(() => gateway.stop());
@@ -84,13 +78,11 @@ export const program = defineBench({
     closers.add(async () => generated.close());
     await load(client.table(TABLE));
     const pids = [cluster.dataNode, ...cluster.regionServers, gateway].map(({ pid }) => pid);
-    const lines = await measure(ourSide(client.table(TABLE)), gatewaySide(generated), pids, {
-      ...setup,
-      calls,
-    });
+    const lines = await measure(ourSide(client.table(TABLE)), gatewaySide(generated), pids, setup);
     const { rounds, seconds } = setup;
-    process.stdout.write(`\n${regionServers} region servers, median of ${rounds} rounds\n${show(lines)}`);
-    return { setup: { regionServers, rounds, seconds, rows: ROWS, multi: MULTI, scan: SCAN }, lines };
+    process.stdout.write(`\n${REGION_SERVERS} region servers, median of ${rounds} rounds\n${show(lines)}`);
+    const sizes = { regionServers: REGION_SERVERS, rows: ROWS, multi: MULTI, scan: SCAN };
+    return { setup: { ...sizes, rounds, seconds }, lines };
   },
 });
 
@@ -109,10 +101,10 @@ async function measure(
   ours: Side,
   gateway: Side,
   servers: readonly number[],
-  { calls, rounds, seconds, warmUp }: Setup,
+  { rounds, seconds, warmUp }: Setup,
 ): Promise<Line[]> {
   const lines: Line[] = [];
-  for (const operation of calls) {
+  for (const operation of CALLS) {
     for (const concurrency of [...CONCURRENCY].reverse()) {
       const side = (which: Side) =>
         withCosts(servers, () => timeSeconds(seconds, concurrency, (number) => which[operation](number)));

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
 import { startProcess, waitUntil } from '@tidegauge/process';
-import { boolean, defineConfig, integer, run } from '@tidegauge/service/program';
+import { boolean, defineConfig, run } from '@tidegauge/service/program';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import {
   cpuSeconds,
@@ -25,27 +25,24 @@ import { checkStore } from '../src/targets/targets.ts';
 /**
  * `npm run bench:ingest`: compares ingest with a store, ingest without a store, and MQTT.js with automatic
  * acknowledgement and no store. They run in alternation on one broker with one publisher. Then measures the latency at
- * a fixed rate (--rate, messages per second) and the processor time at 50 messages per second. Rates count from the
- * first publish to the last acknowledgement by the consumer.
+ * a fixed rate and the processor time at 50 messages per second. Rates count from the first publish to the last
+ * acknowledgement by the consumer.
  */
 const HERE = fileURLToPath(new URL('.', import.meta.url));
+const DEVICES = 500;
+/** Messages per second when latency is measured. */
+const RATE = 2000;
 const IDLE_RATE = 50;
 /** The share of a trial's messages that is stored before the idle rate. Code that ran seldom is not compiled. */
 const WARM_UP_SHARE = 0.15;
-const { store, quick, json, allowHost } = BENCH_SETTINGS;
+const { store, quick, rounds, json, allowHost } = BENCH_SETTINGS;
 const settings = defineConfig({
   store,
-  messages: {
-    kind: integer(1000, 5_000_000),
-    help: 'QoS 1 messages of each trial. Default: 200000, or 20000 with --quick.',
-  },
-  rounds: { kind: integer(1, 50), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
-  devices: { kind: integer(1, 100_000), default: '500', help: 'Devices that publish.' },
-  rate: { kind: integer(1, 100_000), default: '2000', help: 'Messages per second when latency is measured.' },
+  rounds,
   alerts: {
     kind: boolean(),
     default: 'false',
-    help: 'Also measure ingest with alert rules that concern every reading.',
+    help: 'Also measure ingest with alert rules for every reading.',
   },
   quick,
   json,
@@ -99,12 +96,12 @@ export const program = defineBench({
   settings,
   check(config): Setup {
     checkStore(config.store, config);
-    const { quick, devices, rate } = config;
+    const { quick } = config;
     return {
-      messages: config.messages ?? (quick ? 20_000 : 200_000),
+      messages: quick ? 20_000 : 200_000,
       rounds: config.rounds ?? (quick ? 1 : 5),
-      devices,
-      rate,
+      devices: DEVICES,
+      rate: RATE,
       consumers: config.alerts ? [...CONSUMERS, 'ingest + alerts'] : CONSUMERS,
       latencySeconds: quick ? 5 : 30,
       idleSeconds: quick ? 5 : 30,

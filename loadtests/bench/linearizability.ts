@@ -34,40 +34,36 @@ import { checkNodes, checkStore } from '../src/targets/targets.ts';
  * one store, while one of its parts is killed. Porcupine then decides for each record whether the results are those of
  * some order of the operations in which each takes effect between its call and its end.
  */
+const { rounds: _, ...common } = BENCH_SETTINGS;
 const SETTINGS = defineConfig({
-  ...BENCH_SETTINGS,
+  ...common,
   nodes: { kind: integer(1, 6), default: '1', help: 'Nodes of a store of the lab.' },
   options: {
     kind: list(text("options of the store's URL")),
-    help: 'Options to add to its URL, such as write=ONE&read=ONE,write=QUORUM&read=QUORUM; each set is judged.',
+    help: 'Options to add to its URL, such as write=ONE&read=ONE,write=QUORUM&read=QUORUM. Each set is judged.',
   },
   apis: {
     kind: integer(0, 16),
     default: '2',
-    help: 'Processes of the API, between which the clients are divided. 0: clients call the store directly.',
-  },
-  clients: { kind: integer(1, 256), default: '12', help: 'Clients, each with one operation at a time.' },
-  keys: { kind: integer(1, 1000), default: '4', help: 'Records that are in use at the same time.' },
-  keyOperations: {
-    kind: integer(2, 10_000),
-    default: '150',
-    help: 'Operations after which a record is replaced by a new one.',
+    help: 'Processes of the API. 0: clients call the store directly.',
   },
   duration: { kind: duration(0.5, 3600), help: 'Length of a run. Default: 30s, with --quick 2s.' },
   kill: {
     kind: oneOf(['none', 'api', 'node']),
     default: 'none',
-    help: 'What is killed and started again at random times: an API process, or a node of a store of the lab.',
+    help: 'What is killed and started again at random times.',
   },
   suspend: {
     kind: boolean(),
     default: 'false',
-    help: 'Suspend the nodes of --kill node (SIGSTOP) in place of killing them, as a long pause of a server would.',
+    help: 'Suspend the nodes of --kill node (SIGSTOP) in place of killing them.',
   },
-  pause: { kind: duration(0.01, 600), default: '4s', help: 'Longest pause before and after a kill.' },
   history: { kind: outputFile(), help: 'Write the history of the last run to this file, as NDJSON.' },
   html: { kind: outputFile(), help: "Write Porcupine's page of the last run to this file." },
 });
+
+/** Clients with one operation at a time each, the records in use, and the operations after which one is replaced. */
+const LOAD = { clients: 12, keys: 4, operationsOfKey: 150 };
 
 type Settings = Config<typeof SETTINGS>;
 
@@ -114,13 +110,18 @@ export const program = defineBench({
       process.stdout.write(report(maskUrl(store), result, config.suspend));
       results.push(result);
     }
-    const { apis, clients, keys, keyOperations, kill, suspend, pause, quick, seed } = config;
-    const setup = { nodes, apis, clients, keys, keyOperations, kill, suspend, pause, quick, seed };
+    const { apis, kill, suspend, quick, seed } = config;
+    const setup = { ...LOAD, nodes, apis, kill, suspend, pause: pauseOf(config), quick, seed };
     const bad = results.filter(({ violated, undecided, isStrong }) => isStrong && violated + undecided > 0);
     const failure = `${bad.length} of ${results.length} runs are not linearizable, or were not decided`;
     return { setup, results, ...(bad.length > 0 ? { failure } : {}) };
   },
 });
+
+/** The longest pause before and after a kill, seconds. A run has time for several. */
+function pauseOf({ quick }: Settings): number {
+  return quick ? 0.5 : 4;
+}
 
 async function judgeRun(
   url: string,
@@ -136,11 +137,11 @@ async function judgeRun(
     await store.records.createTable(table, FIELDS.length);
     closers.add(() => store.records.dropTable(table));
     const { targets, victims } = await startTargets(url, store, table, places, config, closers);
-    const faults = startFaults(victims, config.pause * 1000, seeded(config.seed));
+    const faults = startFaults(victims, pauseOf(config) * 1000, seeded(config.seed));
     closers.add(() => faults.stop());
-    const { clients, keys, keyOperations: operationsOfKey, seed, duration: given } = config;
+    const { seed, duration: given } = config;
     const seconds = given ?? (config.quick ? 2 : 30);
-    const recording = { clients, keys, operationsOfKey, seconds, seed, signal };
+    const recording = { ...LOAD, seconds, seed, signal };
     const { operations, failed } = await recordHistory(targets, recording, () => faults.stop());
     const history = { semantics: store.capabilities, operations };
     if (config.history !== null) writeFileSync(config.history, toLines(history));
@@ -166,10 +167,10 @@ async function startTargets(
   store: Store,
   table: string,
   places: StoreServer | null,
-  { apis: count, clients, kill, suspend }: Settings,
+  { apis: count, kill, suspend }: Settings,
   closers: Closers,
 ): Promise<{ readonly targets: readonly RecordTarget[]; readonly victims: readonly Victim[] }> {
-  const apis = await startApis(count, url, table, clients, closers);
+  const apis = await startApis(count, url, table, LOAD.clients, closers);
   const nodes = (places?.nodes ?? []).flatMap((node) =>
     node.fault === null ? [] : [suspend ? suspended(node) : node.fault],
   );

@@ -15,6 +15,7 @@ import { problemsOf, RecordDriver } from '../src/drivers/record-driver.ts';
 import { appTarget, rawTarget } from '../src/drivers/record-target.ts';
 import { loadRaw } from '../src/loading/load-records.ts';
 import { readWorkload } from '../src/profiles/records-profile.ts';
+import { mistake } from '../src/profiles/settings.ts';
 import { textTable } from '../src/results/table.ts';
 import { checkStore, provideStore } from '../src/targets/targets.ts';
 
@@ -28,19 +29,14 @@ const SETTINGS = defineConfig({
   workload: {
     kind: text('a letter from a to g, or i, or a YCSB property file', 'WORKLOAD'),
     default: 'a',
-    help: 'The workload, one of ours or a file in the format of YCSB.',
+    help: 'The workload: ours, or a file of YCSB.',
   },
   threads: { kind: integer(1, 1000), default: '1', help: 'Operations at once, on each side.' },
-  blocks: { kind: integer(2, 10_000), help: 'Blocks that count; default 30, quick 8.' },
-  ops: {
-    kind: integer(10, 1_000_000),
-    help: 'Operations in a block, over all threads; default 1000, quick 250.',
-  },
-  records: { kind: integer(1, 10_000_000), help: 'Records in each table; default 10000, quick 500.' },
 });
 
-/** Number of blocks that do not count. Node, and a server on a JVM, compile their code meanwhile. */
-const WARM_UP = { quick: 4, full: 10 } as const;
+/** A round is a block of `ops` on each side. Node and servers on a JVM compile code in the first blocks. */
+const FULL = { blocks: 30, ops: 1000, records: 10_000, warmUp: 10 };
+const QUICK = { blocks: 8, ops: 250, records: 500, warmUp: 4 };
 
 export const program = defineBench({
   name: 'bench:overhead',
@@ -48,17 +44,18 @@ export const program = defineBench({
   settings: SETTINGS,
   check(config) {
     checkStore(config.store, config);
-    const records = config.records ?? (config.quick ? 500 : 10_000);
+    const size = config.quick ? QUICK : FULL;
+    if (config.rounds === 1) throw mistake('--rounds 1 has no interval: measure 2 or more');
     const overrides = {
-      recordcount: String(records),
+      recordcount: String(size.records),
       dataintegrity: 'true',
       fieldlengthdistribution: 'constant',
     };
     return {
       workload: readWorkload(config.workload, overrides),
-      blocks: config.blocks ?? (config.quick ? 8 : 30),
-      ops: config.ops ?? (config.quick ? 250 : 1000),
-      warmUp: config.quick ? WARM_UP.quick : WARM_UP.full,
+      blocks: config.rounds ?? size.blocks,
+      ops: size.ops,
+      warmUp: size.warmUp,
     };
   },
   async run(
@@ -105,7 +102,7 @@ export const program = defineBench({
     }
     const costs = operationCosts(pairs);
     const stages = stagesOf(costs, before, await scrape(api.url));
-    if (costs.length === 0) throw new Error('no operation was done twice: raise --ops');
+    if (costs.length === 0) throw new Error('no operation was done twice: raise --rounds');
     const setup = {
       store: store.name,
       workload: letter,

@@ -7,7 +7,7 @@ import { INFLUXDB_VERSION, startInfluxDb } from '@tidegauge/lab/influxdb';
 import { startPostgres } from '@tidegauge/lab/postgres';
 import { familyOf } from '@tidegauge/lab/processes';
 import { buildTelegraf, TELEGRAF_VERSION } from '@tidegauge/lab/telegraf';
-import { defineConfig, integer, outputFile, run } from '@tidegauge/service/program';
+import { defineConfig, outputFile, run } from '@tidegauge/service/program';
 import { cpuSeconds, memoryOf } from '@tidegauge/test-support/process-usage';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
@@ -30,13 +30,9 @@ const PAUSE_FACTOR = 4;
 /** Telegraf has no readiness check. Messages that arrive before it has made its persistent session are lost. */
 const SESSION_MS = 3000;
 const DEVICES = 500;
-const { quick, json } = BENCH_SETTINGS;
+const { quick, rounds, json } = BENCH_SETTINGS;
 const settings = defineConfig({
-  messages: {
-    kind: integer(1000, 5_000_000),
-    help: 'QoS 1 messages of each trial. Default: 400000, or 50000 with --quick.',
-  },
-  rounds: { kind: integer(1, 50), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
+  rounds,
   picture: { kind: outputFile(), help: 'Draw the figures to this file as SVG.' },
   quick,
   json,
@@ -88,8 +84,8 @@ export const program = defineBench({
   summary:
     'Compares ingest with Telegraf while they empty a queue at the broker: both into PostgreSQL, and Telegraf into InfluxDB 1.8.',
   settings,
-  check: ({ messages, rounds, quick }): Setup => ({
-    messages: messages ?? (quick ? 50_000 : 400_000),
+  check: ({ rounds, quick }): Setup => ({
+    messages: quick ? 50_000 : 400_000,
     rounds: rounds ?? (quick ? 1 : 5),
   }),
   async run({ picture, quick }, setup, { closers, signal }) {

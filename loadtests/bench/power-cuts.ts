@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mountPowerCutDisk } from '@tidegauge/lab/power-cut-disk';
-import { defineConfig, duration, integer, oneOf, repeated, run, text } from '@tidegauge/service/program';
+import { defineConfig, integer, oneOf, repeated, run, text } from '@tidegauge/service/program';
 import { writtenBytes } from '@tidegauge/test-support/process-usage';
 import { seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
@@ -18,15 +18,10 @@ import { textTable } from '../src/results/table.ts';
 const { quick, json, seed } = BENCH_SETTINGS;
 const SETTINGS = defineConfig({
   target: { kind: oneOf(TARGETS), positional: true, required: true, help: 'What writes to the disk.' },
-  cuts: { kind: integer(1, 10_000), help: 'Default: 200, or 40 of mosquitto. With --quick 3.' },
-  rate: { kind: integer(1, 100_000), default: '200', help: 'Messages per second.' },
-  pause: {
-    kind: duration(0.001, 3600),
-    help: 'Longest pause before a cut. Default: 500ms, or 8s for mosquitto.',
-  },
+  cuts: { kind: integer(1, 10_000), help: 'Power cuts. Default: 200, or 40 of mosquitto.' },
   conf: {
     kind: repeated(text('a line', 'LINE')),
-    help: 'A line of mosquitto.conf, in place of those of the stacks. May be given several times.',
+    help: 'A line of mosquitto.conf, in place of those of the stacks. May be repeated.',
   },
   seed,
   quick,
@@ -36,6 +31,8 @@ const SETTINGS = defineConfig({
 /** What the stacks set. */
 const STACK_CONF = ['autosave_interval 60'];
 const DISK_MEGABYTES = 1024;
+/** Messages per second. */
+const RATE = 200;
 
 interface Cut {
   /** Messages acknowledged before the cut. */
@@ -52,20 +49,21 @@ export const program = defineBench({
   details:
     'Needs root, loop devices and btrfs. It fails when ingest has lost a message. mosquitto is only measured.',
   settings: SETTINGS,
-  check({ target, cuts, pause, quick, conf }) {
+  check({ target, cuts, quick, conf }) {
     const isBroker = target === 'mosquitto';
     return {
       target: cutTarget(target, conf ?? STACK_CONF),
       cuts: cuts ?? (quick ? 3 : isBroker ? 40 : 200),
-      pauseMs: (pause ?? (isBroker && !quick ? 8 : 0.5)) * 1000,
+      // The longest pause before a cut. mosquitto saves its queues seldom.
+      pauseMs: isBroker && !quick ? 8000 : 500,
     };
   },
-  async run({ target: name, rate, seed }, { target, cuts, pauseMs }, { closers, signal }) {
+  async run({ target: name, seed }, { target, cuts, pauseMs }, { closers, signal }) {
     const disk = await mountPowerCutDisk(DISK_MEGABYTES);
     closers.add(() => disk.remove());
     const { url, pid } = await target.start(disk.path, closers);
     const before = writtenBytes(pid);
-    const traffic = await Traffic.start(url, rate, target.payload);
+    const traffic = await Traffic.start(url, RATE, target.payload);
     closers.add(() => traffic.stop());
     const random = seeded(seed);
     const results: Cut[] = [];
@@ -86,7 +84,7 @@ export const program = defineBench({
     process.stdout.write(report(name, results, figures));
     const lost = figures.missing > 0 && target.mustKeep;
     const failure = `${figures.missing} acknowledged messages are missing, such as ${figures.examples.join(', ')}`;
-    return { target: name, rate, ...figures, cuts: results, ...(lost ? { failure } : {}) };
+    return { target: name, rate: RATE, ...figures, cuts: results, ...(lost ? { failure } : {}) };
   },
 });
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedBroker } from '@tidegauge/lab';
-import { type Config, defineConfig, integer, run } from '@tidegauge/service/program';
+import { type Config, defineConfig, run } from '@tidegauge/service/program';
 import { openStore, type Store } from '@tidegauge/storage';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
@@ -15,11 +15,8 @@ import { checkLabStore, provideFolder } from '../src/targets/targets.ts';
  * `npm run bench:retention`: the time from a request with a reading to its commit, while ingest deletes old readings, and
  * while it does not. Rounds alternate, each with a new store.
  */
-const SETTINGS = defineConfig({
-  ...BENCH_SETTINGS,
-  rows: { kind: integer(1000, 100_000_000), help: 'Old readings. Default: 400,000, or 60,000 with --quick.' },
-  rounds: { kind: integer(1, 100), help: 'Rounds of both sides. Default: 3, or 1 with --quick.' },
-});
+const { store, quick, rounds, json } = BENCH_SETTINGS;
+const SETTINGS = defineConfig({ store, quick, rounds, json });
 
 const SERIES = 20;
 const BATCH = 5000;
@@ -81,7 +78,8 @@ async function measureRound(
   config: Config<typeof SETTINGS>,
   context: BenchContext,
 ): Promise<Round> {
-  const rows = config.rows ?? (config.quick ? 60_000 : 400_000);
+  // Old readings.
+  const rows = config.quick ? 60_000 : 400_000;
   const store = await openStore(url);
   await fill(store, rows);
   await store.close();
@@ -119,7 +117,7 @@ async function measure(
     await ask(ingest, [], (since) => since < WARM_UP_MS);
     const requests: number[] = [];
     const rate = await work(ingest, requests);
-    if (requests.length < 20) throw new Error(`only ${requests.length} requests were made: give more --rows`);
+    if (requests.length < 20) throw new Error(`only ${requests.length} requests were made: too few`);
     return {
       side: { requests: requests.length, p50Ms: quantile(requests, 0.5), p99Ms: quantile(requests, 0.99) },
       rate,

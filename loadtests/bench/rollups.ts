@@ -1,7 +1,7 @@
 import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
 import { temporaryDirectory, waitUntil } from '@tidegauge/process';
 import type { Reading } from '@tidegauge/readings';
-import { defineConfig, integer, run } from '@tidegauge/service/program';
+import { defineConfig, run } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds } from '@tidegauge/test-support/process-usage';
@@ -15,22 +15,11 @@ const HOUR = 3_600_000_000;
 const BATCH = 5000;
 const WAIT = { timeoutMs: 300_000, pollMs: 500 };
 
-const { quick, json } = BENCH_SETTINGS;
-const settings = defineConfig({
-  messages: {
-    kind: integer(1000, 5_000_000),
-    help: 'Messages of each trial. Default: 200000, or 20000 with --quick.',
-  },
-  devices: { kind: integer(1, 100_000), default: '500', help: 'Devices that publish.' },
-  interval: {
-    kind: integer(1, 3600),
-    default: '10',
-    help: 'Seconds between two readings of a series whose rollups are computed.',
-  },
-  rounds: { kind: integer(1, 50), help: 'Trials of each kind, in turns. Default: 5, or 1 with --quick.' },
-  quick,
-  json,
-});
+const { quick, rounds, json } = BENCH_SETTINGS;
+const settings = defineConfig({ quick, rounds, json });
+const DEVICES = 500;
+/** Between two readings of a series whose rollups are computed. */
+const INTERVAL_S = 10;
 
 interface Setup {
   readonly messages: number;
@@ -53,10 +42,10 @@ export const program = defineBench({
     'their rollups while it receives the messages, so it computes one reading for each that it stores, as over a long time.\n' +
     'Processor time counts until both are done. Both kinds store marks, because ROLLUPS=false leaves them in the store.',
   settings,
-  check: ({ messages, devices, interval, rounds, quick }): Setup => ({
-    messages: messages ?? (quick ? 20_000 : 200_000),
-    devices,
-    interval,
+  check: ({ rounds, quick }): Setup => ({
+    messages: quick ? 20_000 : 200_000,
+    devices: DEVICES,
+    interval: INTERVAL_S,
     rounds: rounds ?? (quick ? 1 : 5),
   }),
   async run(_config, setup, { closers, signal }) {

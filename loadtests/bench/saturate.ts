@@ -27,45 +27,36 @@ import { checkStore, provideFolder, provideStore } from '../src/targets/targets.
  * to the ledger, and everything stored. It publishes readings over MQTT to ingest, or operates on records over HTTP
  * with k6's open model. Latencies count from the scheduled start of an operation, so that waiting time is included.
  */
+const { rounds: _, ...common } = BENCH_SETTINGS;
 const SETTINGS = defineConfig({
-  ...BENCH_SETTINGS,
+  ...common,
   target: {
     kind: oneOf(['ingest', 'records']),
     default: 'ingest',
     help: 'Readings over MQTT, or records over HTTP.',
   },
   p99: { kind: duration(0.001, 60), default: '100ms', help: 'The objective for the 99th percentile.' },
-  share: {
-    kind: integer(1, 100),
-    help: 'Percent of the offered rate that a rate must achieve to have held; default 95, quick 75.',
-  },
   from: {
     kind: integer(1, 1_000_000),
-    help: 'The first rate, per second; default 1000 readings, 250 records.',
+    help: 'The first rate, per second. Default: 1000 readings, 250 records.',
   },
   to: {
     kind: integer(1, 1_000_000),
-    help: 'The highest rate to offer; default 64000 readings, 16000 records.',
+    help: 'The highest rate. Default: 64000 readings, 16000 records.',
   },
-  step: { kind: duration(1, 3600), help: 'How long each rate is offered; default 15s, quick 1s.' },
-  precision: {
-    kind: integer(1, 100),
-    default: '10',
-    help: 'Percent between what held and what failed at the end.',
-  },
-  devices: { kind: integer(1, 100_000), default: '500', help: 'Ingest: devices that publish.' },
   workload: {
     kind: text('a letter from a to g, or i, or a YCSB property file', 'WORKLOAD'),
     default: 'a',
-    help: 'Records: the workload.',
-  },
-  records: { kind: integer(1, 10_000_000), help: 'Records in the table; default 10000, quick 500.' },
-  threads: {
-    kind: integer(1, 10_000),
-    help: 'Records: operations at once, at most; default: those under way if each took the objective, 64 to 1000.',
+    help: 'Workload of records.',
   },
 });
 
+const DEVICES = 500;
+/** The rate that failed is at most this many times the one that held. */
+const PRECISION = 1.1;
+/** How long each rate is offered, and the share of it that must be achieved: the ends are much of a quick step. */
+const FULL = { seconds: 15, minimum: 0.95, records: 10_000 };
+const QUICK = { seconds: 1, minimum: 0.25, records: 500 };
 const STORED_MS = 30_000;
 const ASK_MS = 20;
 const LOADERS = 16;
@@ -88,27 +79,24 @@ export const program = defineBench({
     const from = config.from ?? (ingest ? 1000 : 250);
     const to = config.to ?? (config.quick ? from * 2 : ingest ? 64_000 : 16_000);
     if (from > to) throw mistake(`--from ${from} is above --to ${to}: there is nothing to search`);
-    const records = config.records ?? (config.quick ? 500 : 10_000);
+    const { seconds, minimum, records } = config.quick ? QUICK : FULL;
     const workload = readWorkload(config.workload, { recordcount: String(records) });
     if (workload.mix.insert > 0) {
       throw mistake(
         `--workload ${config.workload} inserts, and each rate would insert the same records again: use a, b, c or f`,
       );
     }
-    return { from, to, workload, seconds: config.step ?? (config.quick ? 1 : 15) };
+    return { from, to, workload, seconds, minimum };
   },
-  async run(config, { from, to, workload, seconds }, context) {
-    // A quick step lasts one second, so the duration of the last operations is a large share of it.
-    const minimum = (config.share ?? (config.quick ? 75 : 95)) / 100;
+  async run(config, { from, to, workload, seconds, minimum }, context) {
     const setup = { ...config, seconds, slo: config.p99 * 1000, minimum };
     const measure =
       config.target === 'ingest'
         ? await ingestSteps(setup, context)
         : await recordSteps(setup, workload, context);
-    const precision = 1 + config.precision / 100;
     // Warm-up: the first measurement includes compiling code and creating tables.
     await measure(from);
-    const saturation = await findSaturation({ from, to, precision }, async (rate) => {
+    const saturation = await findSaturation({ from, to, precision: PRECISION }, async (rate) => {
       context.signal.throwIfAborted();
       const step = requireShare(await measure(rate), setup.minimum);
       process.stderr.write(`${rate}/s: ${step.broken.join('; ') || 'held'}\n`);
@@ -117,7 +105,7 @@ export const program = defineBench({
     print(setup, saturation);
     const { target, quick, seed } = config;
     return {
-      setup: { target, quick, seed, from, to, seconds, p99Ms: setup.slo, minimum, precision },
+      setup: { target, quick, seed, from, to, seconds, p99Ms: setup.slo, minimum, precision: PRECISION },
       ...saturation,
     };
   },
@@ -126,10 +114,7 @@ export const program = defineBench({
 type Measure = (rate: number) => Promise<Step>;
 
 /** Starts a separate ingest process for each rate, because the figures of ingest count from its start. */
-async function ingestSteps(
-  { store, devices, seconds, slo }: Setup,
-  { closers }: BenchContext,
-): Promise<Measure> {
+async function ingestSteps({ store, seconds, slo }: Setup, { closers }: BenchContext): Promise<Measure> {
   const url = await provideStore(store, closers);
   const broker = await startMosquitto();
   closers.add(() => broker.stop());
@@ -146,7 +131,8 @@ async function ingestSteps(
     try {
       const cpu = cpuSeconds(ingest.pid);
       const count = Math.ceil(rate * seconds);
-      const published = await publishFromProcess({ port: broker.port, count, devices, rate, prefix: name });
+      const messages = { port: broker.port, count, devices: DEVICES, rate, prefix: name };
+      const published = await publishFromProcess(messages);
       const ended = performance.now();
       let ledger = await ingest.ledger();
       while (!isStored(ledger, count) && performance.now() - ended < STORED_MS) {
@@ -183,7 +169,7 @@ function isStored({ readings: { received, inFlight, spooled } }: LedgerDocument,
 }
 
 async function recordSteps(
-  { store, threads, seed, seconds, slo }: Setup,
+  { store, seed, seconds, slo }: Setup,
   workload: ReturnType<typeof readWorkload>,
   { closers, signal }: BenchContext,
 ): Promise<Measure> {
@@ -198,7 +184,7 @@ async function recordSteps(
     const underWay = Math.ceil((rate * slo) / 1000);
     const model = {
       kind: 'open',
-      threads: threads ?? Math.min(1000, Math.max(64, underWay)),
+      threads: Math.min(1000, Math.max(64, underWay)),
       startRate: rate,
       stages: [{ rate, durationMs: seconds * 1000 }],
     } as const;

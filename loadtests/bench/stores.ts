@@ -1,6 +1,6 @@
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import type { Reading } from '@tidegauge/readings';
-import { ConfigError, defineConfig, integer, list, oneOf, run, text } from '@tidegauge/service/program';
+import { defineConfig, integer, list, oneOf, run, text } from '@tidegauge/service/program';
 import { openStore, type Store } from '@tidegauge/storage';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { type Timing, timeCount, timeSeconds } from '../src/benches/timing.ts';
@@ -15,41 +15,34 @@ import type { Bare, BareModule } from './bare/bare.ts';
  * `npm run bench:stores`: measures each store on this machine, with servers from the lab. Writes of readings and reads
  * of records are also measured with the bare driver, in alternation in one run. The ratio within a round shows the cost
  * of the storage layer. A write is timed from the call to its resolution, when it is durable as the store declares.
- * Cassandra's commit log waits for the disk. With `--commitlog periodic`, Cassandra's own default, it does not.
+ * Cassandra's commit log waits for the disk.
  */
-const { quick, json } = BENCH_SETTINGS;
+/** Readings in a batch. */
+const BATCH = 5000;
+/** They have readings in turn: a batch has as many of each as fit. */
+const DEVICES = 500;
+const { quick, rounds, json } = BENCH_SETTINGS;
 const settings = defineConfig({
   stores: {
     kind: list(oneOf(STORES)),
     default: STORES.filter((name) => name !== 'citus').join(','),
-    help: 'The stores to measure, started by the lab. Citus only where PostgreSQL has the extension.',
+    help: 'The stores to measure, started by the lab.',
   },
   nodes: {
     kind: integer(1, 6),
     default: '1',
-    help: 'Nodes of each store, as far as the lab has so many for it.',
+    help: 'Nodes of each store, or as many as the lab has for it.',
   },
   options: {
     kind: text('options as in a URL', 'OPTION=VALUE&...'),
     help: "Options for the URL of each store, such as 'rf=2&shards=8'.",
   },
-  batch: { kind: integer(10, 100_000), default: '5000', help: 'Readings in a batch.' },
-  devices: {
-    kind: integer(1, 100_000),
-    default: '500',
-    help: 'Devices that have readings in turn. A batch has as many readings of each as fit.',
-  },
   repeated: {
-    kind: integer(0, 100_000),
+    kind: integer(0, BATCH - 1),
     default: '0',
-    help: 'How many readings of each batch are stored already, as after a redelivery.',
+    help: 'Readings of each batch that are stored already, as after a redelivery.',
   },
-  rounds: { kind: integer(1, 100), help: 'Rounds to measure. Default: 7, or 3 with --quick.' },
-  commitlog: {
-    kind: oneOf(['batch', 'periodic']),
-    default: 'batch',
-    help: "Whether Cassandra's commit log waits for the disk (batch) or not (periodic, its own default).",
-  },
+  rounds,
   quick,
   json,
 });
@@ -59,11 +52,8 @@ interface Setup {
   readonly batchesPerRound: number;
   readonly records: number;
   readonly seconds: number;
-  readonly commitlog: 'batch' | 'periodic';
   readonly nodes: number;
   readonly options: string;
-  readonly batch: number;
-  readonly devices: number;
   readonly repeated: number;
   readonly quick: boolean;
 }
@@ -106,17 +96,14 @@ export const program = defineBench({
   details:
     'A write is timed from the call to its resolution: durable, as the store declares. The cost of our layer is the ratio to the bare driver within a round.',
   settings,
-  check: ({ rounds, commitlog, nodes, options, batch, devices, repeated, quick }): Setup => ({
+  check: ({ rounds, nodes, options, repeated, quick }): Setup => ({
     nodes,
     options: options ?? '',
-    batch,
-    devices,
-    repeated: below(repeated, batch),
+    repeated,
     rounds: rounds ?? (quick ? 3 : 7),
-    batchesPerRound: Math.ceil((quick ? 40_000 : 200_000) / (batch - repeated)),
+    batchesPerRound: Math.ceil((quick ? 40_000 : 200_000) / (BATCH - repeated)),
     records: quick ? 2000 : 20_000,
     seconds: quick ? 0.5 : 3,
-    commitlog,
     quick,
   }),
   async run({ stores }, setup, { signal }) {
@@ -129,29 +116,24 @@ export const program = defineBench({
       results.push(result);
     }
     const { quick: _, ...rest } = setup;
-    return { setup: { ...rest, concurrency: CONCURRENCY }, results };
+    return { setup: { ...rest, batch: BATCH, devices: DEVICES, concurrency: CONCURRENCY }, results };
   },
 });
 
-function below(repeated: number, batch: number): number {
-  if (repeated < batch) return repeated;
-  throw new ConfigError([`--repeated must be less than --batch (${batch}); got ${repeated}`]);
-}
-
 async function measure(name: string, setup: Setup): Promise<Result> {
-  const { commitlog, quick, rounds, batchesPerRound, batch, devices, repeated } = setup;
+  const { quick, rounds, batchesPerRound, repeated } = setup;
   const nodes = Math.min(setup.nodes, STORE_SERVERS[name]?.maxNodes ?? 1);
-  const places = await startStorePlaces(name, { commitlog }, nodes);
+  const places = await startStorePlaces(name, {}, nodes);
   try {
     const url = withOptions(await places.create('bench'), new Map(new URLSearchParams(setup.options)));
     const store = await openStore(url);
     const bare = await openBare(name, url);
     const warmUp = quick ? 1 : (WARM_UP[name] ?? 1);
-    const written = (warmUp + rounds) * batchesPerRound * (batch - repeated);
-    const perDevice = Math.floor(written / devices);
+    const written = (warmUp + rounds) * batchesPerRound * (BATCH - repeated);
+    const perDevice = Math.floor(written / DEVICES);
     try {
       const write = await measureWrites(store, bare, warmUp, setup);
-      await verify(store, written, devices);
+      await verify(store, written);
       await load(store, setup.records);
       const operations = await measureOperations(store, perDevice, setup);
       const recordRead = await measureRecordReads(store, bare, setup);
@@ -179,12 +161,12 @@ function measureWrites(
   store: Store,
   bare: Bare | null,
   warmUp: number,
-  { rounds, batchesPerRound, batch, devices, repeated }: Setup,
+  { rounds, batchesPerRound, repeated }: Setup,
 ): Promise<Pair> {
   const { writers } = store.capabilities;
   const side = (write: (batch: readonly Reading[]) => Promise<unknown>) => (round: number) => {
     const batches = Array.from({ length: batchesPerRound }, (_, index) =>
-      batchOf(round * batchesPerRound + index, batch, devices, repeated),
+      batchOf(round * batchesPerRound + index, repeated),
     );
     return timeCount(batches.length, writers, (number) => write(batches[number]!));
   };
@@ -237,20 +219,20 @@ function middle(timings: readonly Timing[]): Timing {
 }
 
 /** Batch `number`: the readings of devices in turn. The first `repeated` of them are of an earlier batch. */
-function batchOf(number: number, size: number, devices: number, repeated: number): Reading[] {
-  const fresh = size - repeated;
+function batchOf(number: number, repeated: number): Reading[] {
+  const fresh = BATCH - repeated;
   const readings = (batch: number, count: number): Reading[] =>
-    Array.from({ length: count }, (_, index) => readingOf(batch * fresh + index, devices));
+    Array.from({ length: count }, (_, index) => readingOf(batch * fresh + index));
   const earlier = number < REPEAT_AFTER ? [] : readings(number - REPEAT_AFTER, Math.min(repeated, fresh));
   return [...earlier, ...readings(number, fresh)];
 }
 
 /** Reading `number` of all devices, which have readings in turn. */
-function readingOf(number: number, devices: number): Reading {
-  const seq = Math.floor(number / devices);
+function readingOf(number: number): Reading {
+  const seq = Math.floor(number / DEVICES);
   const time = START + seq * STEP;
   return {
-    device: deviceOf(number, devices),
+    device: deviceOf(number),
     metric: 'temperature',
     time,
     value: (number % 1000) / 10,
@@ -261,16 +243,16 @@ function readingOf(number: number, devices: number): Reading {
   };
 }
 
-function deviceOf(number: number, devices: number): string {
-  return `bench/probe-${number % devices}`;
+function deviceOf(number: number): string {
+  return `bench/probe-${number % DEVICES}`;
 }
 
 /** Fails if readings are missing in the store: the rate would then be wrong. */
-async function verify(store: Store, written: number, devices: number): Promise<void> {
-  for (let number = 0; number < devices; number += Math.ceil(devices / 10)) {
-    const expected = Math.ceil((written - number) / devices);
+async function verify(store: Store, written: number): Promise<void> {
+  for (let number = 0; number < DEVICES; number += Math.ceil(DEVICES / 10)) {
+    const expected = Math.ceil((written - number) / DEVICES);
     let count = 0;
-    const query = { device: deviceOf(number, devices), order: 'asc', limit: expected + 1 } as const;
+    const query = { device: deviceOf(number), order: 'asc', limit: expected + 1 } as const;
     for await (const { seq } of store.readings.range(query)) {
       if (seq === count) count++;
     }
@@ -309,7 +291,7 @@ function scatter(number: number, count: number): number {
 async function measureOperations(
   store: Store,
   perDevice: number,
-  { records, devices, seconds }: Setup,
+  { records, seconds }: Setup,
 ): Promise<Record<string, Timing[]>> {
   const { readings, records: table } = store;
   let inserted = records;
@@ -320,7 +302,7 @@ async function measureOperations(
       const from = timeOf(number);
       return drain(
         readings.range({
-          device: deviceOf(number, devices),
+          device: deviceOf(number),
           metric: 'temperature',
           from,
           to: from + 1,
@@ -329,17 +311,17 @@ async function measureOperations(
         1,
       );
     },
-    latest: (number) => readings.latest([deviceOf(number, devices)]),
+    latest: (number) => readings.latest([deviceOf(number)]),
     'range of 100': (number) => {
       const to = START + (PAGE + scatter(number, perDevice - PAGE)) * STEP;
       return drain(
-        readings.range({ device: deviceOf(number, devices), metric: 'temperature', to, limit: PAGE }),
+        readings.range({ device: deviceOf(number), metric: 'temperature', to, limit: PAGE }),
         PAGE,
       );
     },
     'aggregate per minute': (number) =>
       readings.aggregate({
-        device: deviceOf(number, devices),
+        device: deviceOf(number),
         metric: 'temperature',
         from: START,
         to: START + perDevice * STEP,
@@ -366,10 +348,10 @@ async function drain(readings: AsyncIterable<Reading>, expected: number): Promis
 
 function show(
   { store, writers, write, recordRead, operations }: Result,
-  { batch, devices, repeated, rounds }: Setup,
+  { repeated, rounds }: Setup,
 ): string {
   const stored = repeated === 0 ? '' : `, ${repeated} of them stored already`;
-  const heading = `\n${store}: batches of ${batch} readings${stored}, ${devices} devices, ${writers} writing; median of ${rounds} rounds\n`;
+  const heading = `\n${store}: batches of ${BATCH} readings${stored}, ${DEVICES} devices, ${writers} writing; median of ${rounds} rounds\n`;
   const line = (name: string, timing: Timing, factor: number): string[] => [
     name,
     `${showNumber(timing.perSecond * factor)}/s`,
@@ -390,7 +372,7 @@ function show(
     ),
   ]);
   return `${heading}${textTable([
-    ...pair('readings written', write, batch),
+    ...pair('readings written', write, BATCH),
     ...pair('record read, 16 at once', recordRead, 1),
   ])}${textTable([['at once (p50 p99 ms)', ...CONCURRENCY.map(String)], ...rows])}`;
 }

@@ -19,23 +19,24 @@ import { checkNodes, checkStore, provideFolder } from '../src/targets/targets.ts
  * ingest, store, API. Requests to the API follow each other without a pause, so a figure is exact to the duration of
  * one read.
  */
+const { rounds: _, ...common } = BENCH_SETTINGS;
 const SETTINGS = defineConfig({
-  ...BENCH_SETTINGS,
+  ...common,
   nodes: {
     kind: list(integer(1, 3)),
     default: '1',
-    help: 'Nodes of a store of the lab; each number is measured.',
+    help: 'Nodes of a store of the lab. Each number is measured.',
   },
   options: {
     kind: list(text("options of the store's URL")),
-    help: 'Options to add to its URL, such as write=ONE&read=ONE,write=QUORUM&read=QUORUM; each set is measured.',
+    help: 'Options to add to its URL, such as write=ONE&read=ONE,write=QUORUM&read=QUORUM. Each set is measured.',
   },
-  readings: { kind: integer(1, 1_000_000), help: 'Readings to publish; default 500, quick 20.' },
-  rate: { kind: integer(1, 1000), default: '20', help: 'Readings per second, at most.' },
 });
 
 type Settings = Config<typeof SETTINGS>;
 
+/** Readings per second, at most. */
+const RATE = 20;
 const STAGES: readonly Stage[] = ['travel', 'queue', 'store', 'ack', 'end_to_end'];
 
 interface Result {
@@ -76,9 +77,9 @@ export const program = defineBench({
         await closers.close();
       }
     }
-    print(config, results);
+    print(results);
     const blind = results.reduce((sum, { published, seen }) => sum + published - seen, 0);
-    const setup = { rate: config.rate, quick: config.quick, seed: config.seed };
+    const setup = { rate: RATE, quick: config.quick, seed: config.seed };
     const failure = `${blind} readings could not be read within 10 s`;
     return { setup, results, ...(blind > 0 ? { failure } : {}) };
   },
@@ -122,7 +123,7 @@ function withOptions(url: string, options: string | null): string {
 
 async function measure(
   url: string,
-  { rate, seed, quick, readings }: Settings,
+  { seed, quick }: Settings,
   { closers, signal }: BenchContext,
 ): Promise<Omit<Result, 'nodes' | 'options'>> {
   const store = await openStore(url);
@@ -139,14 +140,14 @@ async function measure(
   closers.add(() => ingest.stop());
   const api = await startApiProcess({ STORE: url });
   closers.add(() => api.stop());
-  const count = readings ?? (quick ? 20 : 500);
-  const common = { broker: broker.url, api: api.url, rate, seed, signal };
+  const count = quick ? 20 : 500;
+  const watch = { broker: broker.url, api: api.url, rate: RATE, seed, signal };
   // Warm-up: the first readings include compiling code and opening connections.
-  await watchReadings({ ...common, run: `${run}-warm-up`, readings: Math.ceil(count / 10) }, async (seq) => {
+  await watchReadings({ ...watch, run: `${run}-warm-up`, readings: Math.ceil(count / 10) }, async (seq) => {
     await writeAndRead(store, `${run}-warm-up`, seq);
   });
   const raw: number[] = [];
-  const sightings = await watchReadings({ ...common, run, readings: count }, async (seq) => {
+  const sightings = await watchReadings({ ...watch, run, readings: count }, async (seq) => {
     raw.push(await writeAndRead(store, run, seq));
     if (raw.length % 100 === 0) process.stderr.write(`${raw.length}/${count}\n`);
   });
@@ -173,9 +174,9 @@ async function measure(
   };
 }
 
-function print({ rate }: Settings, results: readonly Result[]): void {
+function print(results: readonly Result[]): void {
   process.stdout.write(
-    `\nFrom publish to the first read that has it, ${rate} readings/s at most, milliseconds\n`,
+    `\nFrom publish to the first read that has it, ${RATE} readings/s at most, milliseconds\n`,
   );
   process.stdout.write(
     textTable([

@@ -22,12 +22,12 @@ const settings = defineConfig({
   properties: {
     kind: repeated(inputFile()),
     alias: 'P',
-    help: 'A file of properties, such as packages/workload/workloads/workloada. May be repeated.',
+    help: 'A file of properties. May be repeated.',
   },
   property: {
     kind: repeated(assignment('a property such as tidegauge.url=http://127.0.0.1:8080')),
     alias: 'p',
-    help: 'A property. It has precedence over those of the files. tidegauge.url is the URL of the API. May be repeated.',
+    help: 'A property, such as the URL of the API. May be repeated.',
   },
   threads: { kind: integer(1, 10_000), alias: 'threads', help: 'Operations at once.' },
   target: { kind: integer(1, 10_000_000), alias: 'target', help: 'Operations per second, over all threads.' },

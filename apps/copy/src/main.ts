@@ -41,7 +41,7 @@ const settings = defineConfig({
   },
   follow: {
     kind: duration(1, 86_400),
-    help: 'Repeats the copy until it is stopped, with this pause. Each time, only what differs is written.',
+    help: 'Repeats the copy until it is stopped, with this pause.',
   },
   json: { kind: boolean(), default: 'false', help: 'Prints the result as JSON.' },
 });

@@ -33,7 +33,7 @@ export const settings = defineConfig({
     },
     routes: {
       kind: text('a file name'),
-      help: 'YAML or JSON file of routes. A change is used without a restart. Default: routes.yml in the data directory. Without a file or an entry there is one route, sensors/{device+}/{metric}.',
+      help: 'File of routes. Default: routes.yml in the data directory. Without an entry: sensors/{device+}/{metric}.',
     },
   }),
   ...inGroup('Sensors', {
@@ -56,7 +56,7 @@ export const settings = defineConfig({
     listen: {
       kind: text('an address'),
       default: '127.0.0.1',
-      help: 'The address for sensors and of the API. 0.0.0.0 opens them to other machines and requires passwords.',
+      help: 'The address for sensors and of the API. 0.0.0.0 is for other machines, and needs passwords.',
     },
   }),
   ...inGroup('Access', {
@@ -65,7 +65,7 @@ export const settings = defineConfig({
     apiToken: {
       kind: text(),
       secret: true,
-      help: 'The bearer token of the API, which may do everything: for changes, and beyond loopback for reads too.',
+      help: 'The bearer token of the API, which may do everything.',
     },
     apiKeys: {
       kind: text('a file name'),
@@ -74,7 +74,7 @@ export const settings = defineConfig({
     httpToken: {
       kind: text(),
       secret: true,
-      help: "The bearer token of ingest's port, which may do everything. Default: a new one for each run, which the API uses.",
+      help: "The bearer token of ingest's port. Default: a new one for each run.",
     },
   }),
   ...inGroup('Logs', {

@@ -134,7 +134,7 @@ export const ingest = dashboard({
     'Batches and queue': [
       heat({
         title: 'Readings per write',
-        description: 'Batches grow under load. If all have MAX_BATCH readings, the store is at its limit.',
+        description: 'Batches grow under load. If all have 5,000 readings, the store is at its limit.',
         unit: 'short',
         cells: 'ops',
         queries: { readings: bucketRates('tidegauge_batch_readings') },

@@ -5,7 +5,7 @@ import { yaml } from '../../src/cassandra-conf.ts';
 function tokens(count: number): bigint[] {
   const shared = { folder: '/tmp', host: '127.0.0.1', announced: null, port: 9042, storagePort: 7000 };
   return Array.from({ length: count }, (_, index) => {
-    const text = yaml({ ...shared, index, count, commitlog: 'batch', identity: null });
+    const text = yaml({ ...shared, index, count, identity: null });
     return BigInt(/^initial_token: (.*)$/m.exec(text)![1]!);
   });
 }

@@ -6,6 +6,7 @@ import {
   defineCommand,
   defineConfig,
   EXIT,
+  inGroup,
   integer,
   list,
   outputFile,
@@ -25,21 +26,27 @@ import { whileItRuns } from '../while-it-runs.ts';
 /** A benchmark that is interrupted ends by itself within this time, or its servers are stopped. */
 const END_MS = 10_000;
 
-/** Options that most benchmarks have. */
+/** Options of benchmarks. Each has those that concern it, and `--repeat` and `--report`. */
 export const BENCH_SETTINGS = defineConfig({
   ...STORE_SETTINGS,
-  quick: {
-    kind: boolean(),
-    default: 'false',
-    help: 'End within seconds. The figures show that it works; do not quote them.',
-  },
-  seed: {
-    kind: integer(0, Number.MAX_SAFE_INTEGER),
-    default: '1',
-    help: 'The same seed gives the same operations.',
-  },
-  json: { kind: outputFile(), help: 'Write all figures to this file as JSON.' },
-  allowHost: { kind: list(text('a host')), help: 'Other machines that may be put under load.' },
+  ...inGroup('Measurement', {
+    quick: {
+      kind: boolean(),
+      default: 'false',
+      help: 'End within seconds. The figures show that it works; do not quote them.',
+    },
+    rounds: {
+      kind: integer(1, 10_000),
+      help: 'Rounds that count. Default: those of the benchmark, fewer with --quick.',
+    },
+    seed: {
+      kind: integer(0, Number.MAX_SAFE_INTEGER),
+      default: '1',
+      help: 'The same seed gives the same operations.',
+    },
+    json: { kind: outputFile(), help: 'Write all figures to this file as JSON.' },
+    allowHost: { kind: list(text('a host')), help: 'Other machines that may be put under load.' },
+  }),
 });
 
 export interface Bench<S extends Schema, T> {

@@ -50,26 +50,26 @@ const SETTINGS = defineConfig({
   },
   way: {
     kind: oneOf(WAYS),
-    help: 'broker: sensors publish to mosquitto. direct: to ingest itself. Default: that of the profile.',
+    help: 'Where sensors publish: to mosquitto, or to ingest itself. Default: that of the profile.',
   },
   rate: {
     kind: integer(1, 50_000),
-    help: 'Messages per second. Default: that of the profile, or 300 with --quick.',
+    help: 'Messages per second. Default: that of the profile.',
   },
   messages: {
     kind: integer(1, 100_000_000),
-    help: 'Repeat the faults of the profile until so many messages were published. Default: once.',
+    help: 'Repeat the faults until so many messages were published. Default: once.',
   },
   hold: { kind: duration(0.1, 86_400), help: 'Length of each fault. Default: that of the profile.' },
   replicas: {
     kind: integer(1, 8),
-    help: 'Ingest processes, which share the messages of the broker. Default: those of the profile.',
+    help: 'Ingest processes. Default: those of the profile.',
   },
   without: { kind: list(oneOf(FAULT_NAMES)), help: 'Faults that random leaves out.' },
   ack: {
     kind: oneOf(['durable', 'stored', 'received']),
     default: 'durable',
-    help: 'When ingest acknowledges. received: on arrival and without a spool, so that faults lose messages, which the check must find.',
+    help: 'When ingest acknowledges. received loses messages, which the check must find.',
   },
   picture: { kind: outputFile(), help: 'Draw the run over time to this file as SVG.' },
   seed,

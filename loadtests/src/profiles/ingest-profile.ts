@@ -27,7 +27,7 @@ export const INGEST_SETTINGS = defineConfig({
   driver: {
     kind: oneOf(['k6', 'own']),
     default: 'k6',
-    help: 'own: one connection with thousands of messages in flight, for rates beyond k6 (QoS 1 only).',
+    help: 'own: one connection with thousands of messages in flight, for rates beyond k6.',
   },
 });
 

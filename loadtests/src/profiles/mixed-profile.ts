@@ -1,8 +1,9 @@
-import { defineConfig, integer, oneOf } from '@tidegauge/service';
+import { defineConfig, integer } from '@tidegauge/service';
 import { readingItems } from '../loading/load-fleet.ts';
 import type { IngestPart, QueriesPart } from '../operations/plan.ts';
 import { followLedger } from '../targets/ingest-target.ts';
 import { checkStore, fill, provideClient } from '../targets/targets.ts';
+import { INGEST_SETTINGS } from './ingest-profile.ts';
 import type { Profile } from './profile.ts';
 import { provideStack, QUERIES, QUERY_SETTINGS, queriesPart } from './queries-profile.ts';
 import { COMMON_SETTINGS, mistake, modelOf, STORE_SETTINGS } from './settings.ts';
@@ -11,7 +12,7 @@ const SETTINGS = defineConfig({
   ...COMMON_SETTINGS,
   ...STORE_SETTINGS,
   ...QUERY_SETTINGS,
-  qos: { kind: oneOf(['0', '1', '2']), default: '1', help: 'Quality of service of the messages.' },
+  qos: INGEST_SETTINGS.qos,
   queryThreads: {
     kind: integer(1, 10_000),
     default: '1',

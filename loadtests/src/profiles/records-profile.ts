@@ -50,7 +50,7 @@ const SETTINGS = defineConfig({
   driver: {
     kind: oneOf(['k6', 'k6-js', 'raw']),
     default: 'k6',
-    help: 'k6: our module of k6. k6-js: the same in JavaScript, also for another --k6. raw: the same operations on the store itself, in process, without API and k6 (closed model, --ops).',
+    help: 'k6: our module of k6. k6-js: the same in JavaScript, also for --k6. raw: on the store itself.',
   },
 });
 

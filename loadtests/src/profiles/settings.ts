@@ -60,12 +60,12 @@ export const COMMON_SETTINGS = defineConfig({
     threads: {
       kind: integer(1, MAX_THREADS),
       default: '1',
-      help: 'Operations at once, as in YCSB. For ingest: connections.',
+      help: 'Operations at once. For ingest: connections.',
     },
     model: {
       kind: oneOf(['closed', 'open']),
       default: 'closed',
-      help: 'closed: a thread starts the next operation when the last one has ended. open: operations start on schedule.',
+      help: 'closed: a thread waits for the end of its last operation. open: operations start on schedule.',
     },
     rate: {
       kind: integer(1, MAX_RATE),
@@ -73,12 +73,12 @@ export const COMMON_SETTINGS = defineConfig({
     },
     ramp: {
       kind: list(stage),
-      help: 'Open model: the rates to reach, one after the other, linearly. It starts at --rate, or at 0 without it.',
+      help: 'Open model: the rates to reach, one after the other, from --rate or 0.',
     },
     ops: { kind: integer(1, MAX_OPERATIONS), help: 'Operations to do, over all threads.' },
     duration: {
       kind: duration(1, DAY_S),
-      help: 'Length of the run. With --ops, the run ends when one of them is reached.',
+      help: 'Length of the run. With --ops, the first of both ends it.',
     },
     seed: {
       kind: integer(0, Number.MAX_SAFE_INTEGER),
@@ -100,7 +100,7 @@ export const COMMON_SETTINGS = defineConfig({
     },
     prometheus: {
       kind: url('http', 'https'),
-      help: 'A Prometheus to push figures to during the run. It needs --web.enable-remote-write-receiver.',
+      help: 'A Prometheus to push figures to. It needs --web.enable-remote-write-receiver.',
     },
     testid: {
       kind: text('a name'),
@@ -111,7 +111,7 @@ export const COMMON_SETTINGS = defineConfig({
 });
 
 /** For profiles that fill a store before they run. */
-export const PHASE_SETTING = defineConfig({
+export const PHASE_SETTING = inGroup('Load', {
   phase: {
     kind: oneOf(['both', 'load', 'run']),
     default: 'both',
@@ -120,18 +120,18 @@ export const PHASE_SETTING = defineConfig({
 });
 
 /** The store under test. */
-export const STORE_SETTINGS = defineConfig({
+export const STORE_SETTINGS = inGroup('Target', {
   store: {
     kind: text("a store's URL, or a store of the lab"),
     default: 'sqlite',
     secret: 'url',
-    help: 'The store under test: a URL, or the name of a store of the lab, which is started empty and removed afterwards.',
+    help: 'The store under test: a URL, or a store of the lab, which is started empty.',
   },
 });
 
 /** An API that runs already. */
-export const API_SETTINGS = defineConfig({
-  api: { kind: url('http'), help: 'An API that runs already, instead of one that is started over --store.' },
+export const API_SETTINGS = inGroup('Target', {
+  api: { kind: url('http'), help: 'An API that runs already, instead of one over --store.' },
   apiToken: { kind: text(), secret: true, help: 'The bearer token of that API.' },
 });
 

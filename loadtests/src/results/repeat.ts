@@ -1,21 +1,21 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram, temporaryDirectory } from '@tidegauge/process';
-import { ConfigError, defineConfig, EXIT, integer, outputFile } from '@tidegauge/service/program';
+import { ConfigError, EXIT, inGroup, integer, outputFile } from '@tidegauge/service/program';
 import { PYTHON, setUpAnalysis } from '../../../scripts/setup.js';
 
 const MOST_RUNS = 1000;
 
 /** Options to repeat a measurement, and to report how much its figures vary. */
-export const REPEAT_SETTINGS = defineConfig({
+export const REPEAT_SETTINGS = inGroup('Measurement', {
   repeat: {
     kind: integer(1, MOST_RUNS),
     default: '1',
-    help: 'Run everything this many times. --json then has a list with the figures of each run.',
+    help: 'Run everything this many times. --json then has the figures of each run.',
   },
   report: {
     kind: outputFile(),
-    help: 'With --repeat: write means, intervals and the series of runs to this file as HTML.',
+    help: 'With --repeat: write means and intervals to this file as HTML.',
   },
 });
 

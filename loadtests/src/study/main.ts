@@ -62,15 +62,15 @@ const { quick, on, part, results, force, prometheus, until, budget, wait } = def
   on: {
     kind: oneOf(PLACES),
     default: 'lab',
-    help: 'Where servers run: on this machine, on simulated boards, or in the swarm of DOCKER_HOST.',
+    help: 'Where servers run: on this machine, on simulated boards, or in a swarm.',
   },
   part: {
     kind: repeated(text('a part of the file')),
-    help: 'Run this part of the file only. Give it several times for several parts. Default: all parts.',
+    help: 'Run this part of the file only. May be repeated. Default: all parts.',
   },
   results: {
     kind: text('a directory'),
-    help: 'Results directory. Default: the unfinished one of this plan in ./results, or a new one there.',
+    help: 'Results directory. Default: the unfinished one of this plan, or a new one, in ./results.',
   },
   force: {
     kind: boolean(),
@@ -79,7 +79,7 @@ const { quick, on, part, results, force, prometheus, until, budget, wait } = def
   },
   prometheus: {
     kind: url('http', 'https'),
-    help: 'A Prometheus that receives phases and results while the study runs. It needs --web.enable-remote-write-receiver.',
+    help: 'A Prometheus for phases and results. It needs --web.enable-remote-write-receiver.',
   },
   until: {
     kind: oneOf(['decided']),
@@ -211,7 +211,7 @@ export const program: CommandGroup = {
         directory,
         against: {
           kind: text('a results directory'),
-          help: 'Results of the same study on a second machine: the report shows how many times as long each group takes.',
+          help: 'Results of the same study on a second machine, with which the report compares them.',
         },
       },
       run: ({ directory, against }) => reportResults(directory, say, against),

@@ -14,7 +14,7 @@ const ycsb = await startOrSkip('ycsb', () => compileWithYcsb(BINDING));
 test('bench:agreement --quick compares k6 with YCSB on one table', {
   skip: 'skip' in k6 ? k6.skip : 'skip' in ycsb ? ycsb.skip : false,
 }, () => {
-  const args = [BENCH, '--store', 'sqlite', '--quick', '--rate', '100'];
+  const args = [BENCH, '--store', 'sqlite', '--quick'];
   const { code, stdout, stderr } = runProgramSync(process.execPath, args, {
     accept: 'any',
     timeoutMs: 240_000,

@@ -33,9 +33,9 @@ testBench('bench:direct --quick stores and acknowledges every message in both wa
   }
 });
 
-test('bench:direct answers no connections with one line', () => {
+test('bench:direct answers no rounds with one line', () => {
   const options = { accept: 'any', timeoutMs: 60_000 } as const;
-  const { code, stderr } = runProgramSync(process.execPath, [BENCH, '--connections', '0'], options);
+  const { code, stderr } = runProgramSync(process.execPath, [BENCH, '--rounds', '0'], options);
   assert.equal(code, 2, stderr);
-  assert.match(stderr, /^--connections must be .*; got "0": .*\n$/);
+  assert.match(stderr, /^--rounds must be .*; got "0": .*\n$/);
 });

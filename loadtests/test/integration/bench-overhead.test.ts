@@ -16,24 +16,14 @@ test('bench:overhead --quick reports what the application adds, by operation and
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-bench-test-'));
   context.after(() => rmSync(folder, { recursive: true }));
   const json = join(folder, 'overhead.json');
-  const { code, stdout, stderr } = bench(
-    '--quick',
-    '--blocks',
-    '3',
-    '--ops',
-    '100',
-    '--threads',
-    '2',
-    '--json',
-    json,
-  );
+  const { code, stdout, stderr } = bench('--quick', '--rounds', '3', '--threads', '2', '--json', json);
   assert.equal(code, 0, stderr);
   const { setup, costs, stages, verified, blocks } = JSON.parse(readFileSync(json, 'utf8'));
-  assert.deepEqual([setup.store, setup.threads, setup.blocks, setup.ops], ['sqlite', 2, 3, 100]);
+  assert.deepEqual([setup.store, setup.threads, setup.blocks, setup.ops], ['sqlite', 2, 3, 250]);
   assert.equal(blocks.length, 3);
   const [read, update] = costs;
   assert.deepEqual([read.operation, update.operation], ['read', 'update']);
-  assert.equal(read.operations + update.operations, 300);
+  assert.equal(read.operations + update.operations, 750);
   assert.equal(verified, 2 * read.operations);
   for (const { operation, median, mean } of costs) {
     // A request takes longer than a call of SQLite in the same process.
@@ -50,7 +40,7 @@ test('bench:overhead --quick reports what the application adds, by operation and
 });
 
 const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])[] = [
-  ['a single block', ['--blocks', '1'], /^--blocks must be .* from 2 to.*; got "1"/],
+  ['a single round', ['--rounds', '1'], /^--rounds 1 has no interval/],
   ['a workload that there is not', ['--workload', 'z'], /^there is no workload z: use one of a, b, /],
   ['a store that there is not', ['--store', 'oracle'], /^there is no store oracle: give a URL/],
   [
@@ -58,7 +48,7 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
     ['--store', 'postgres://u:p@db.example/d'],
     /^db\.example is not this machine/,
   ],
-  ['a flag that there is not', ['--block=2'], /^unknown option --block/],
+  ['a flag that there is not', ['--round=2'], /^unknown option --round/],
 ];
 
 for (const [what, args, line] of MISTAKES) {

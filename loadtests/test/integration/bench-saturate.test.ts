@@ -31,16 +31,7 @@ function figures(...args: string[]) {
 test('bench:saturate --quick reports that a low rate meets the objective without loss', {
   skip: 'skip' in broker ? broker.skip : false,
 }, () => {
-  const { curve, knee, beyond, stdout } = figures(
-    '--from',
-    '100',
-    '--to',
-    '200',
-    '--p99',
-    '60s',
-    '--share',
-    '1',
-  );
+  const { curve, knee, beyond, stdout } = figures('--from', '100', '--to', '200', '--p99', '60s');
   assert.deepEqual(
     curve.map(({ offered, broken }: Step) => [offered, broken]),
     [
@@ -70,7 +61,7 @@ test('bench:saturate reports that no rate meets an impossible objective', {
 test('bench:saturate measures records with k6, and the knee is the highest rate that met the objective', {
   skip: 'skip' in k6 ? k6.skip : false,
 }, () => {
-  const { curve, knee } = figures('--target', 'records', '--from', '50', '--to', '50', '--records', '100');
+  const { curve, knee } = figures('--target', 'records', '--from', '50', '--to', '50');
   assert.ok(curve.length > 0);
   for (const { achieved, offered, p50Ms, p99Ms } of curve as Step[]) {
     assert.equal(offered, 50);

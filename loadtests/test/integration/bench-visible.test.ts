@@ -21,24 +21,23 @@ test('bench:visible --quick sees every reading that was published', { skip }, (c
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-bench-test-'));
   context.after(() => rmSync(folder, { recursive: true }));
   const json = join(folder, 'visible.json');
-  const { code, stdout, stderr } = bench('--quick', '--readings', '10', '--rate', '50', '--json', json);
+  const { code, stdout, stderr } = bench('--quick', '--json', json);
   assert.equal(code, 0, stderr);
   const [{ store, published, seen, p50Ms, p95Ms, p99Ms, readMs, rawMs, addedMs, stagesMs }] = JSON.parse(
     readFileSync(json, 'utf8'),
   ).results;
-  assert.deepEqual([store, published, seen], ['sqlite', 10, 10]);
+  assert.deepEqual([store, published, seen], ['sqlite', 20, 20]);
   assert.ok(0 < readMs && readMs <= p99Ms);
   assert.ok(0 < rawMs && addedMs.low < addedMs.mean && addedMs.mean < addedMs.high);
   assert.ok(0 < p50Ms && p50Ms <= p95Ms && p95Ms <= p99Ms);
   assert.deepEqual(Object.keys(stagesMs), ['travel', 'queue', 'store', 'ack', 'end_to_end']);
   for (const [stage, millis] of Object.entries<number>(stagesMs)) assert.ok(millis >= 0, stage);
-  assert.match(stdout, /^ {2}sqlite +10\/10 +\d/m);
+  assert.match(stdout, /^ {2}sqlite +20\/20 +\d/m);
 });
 
 const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])[] = [
   ['nodes that a store does not have', ['--nodes', '1,3'], /^--nodes 3: sqlite runs here as 1 at most$/m],
   ['an option that a store does not know', ['--options', 'write=ONE'], /write/],
-  ['a rate of none', ['--rate', '0'], /^--rate must be .*; got "0": /],
 ];
 
 for (const [what, args, line] of MISTAKES) {

@@ -145,7 +145,7 @@ test('operations through two APIs on SQLite are linearizable, also when they are
   const folder = temporaryDirectory('linearizability');
   try {
     const [history, html] = [join(folder.path, 'history'), join(folder.path, 'page.html')];
-    const options = ['--kill', 'api', '--pause', '500ms', '--history', history, '--html', html];
+    const options = ['--kill', 'api', '--history', history, '--html', html];
     const { stdout } = runProgramSync(process.execPath, [BENCH, '--quick', ...options]);
     assert.match(stdout, /^sqlite: linearizable$/m);
     assert.match(stdout, / [1-9]\d* kills$/m);

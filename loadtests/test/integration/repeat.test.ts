@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { runProgramSync, temporaryDirectory } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../bench/overhead.ts', import.meta.url));
-const QUICK = ['--quick', '--blocks', '2', '--ops', '50', '--threads', '1'];
+const QUICK = ['--quick', '--rounds', '2', '--threads', '1'];
 
 function bench(...args: string[]) {
   return runProgramSync(process.execPath, [BENCH, ...args], { accept: 'any', timeoutMs: 180_000 });

@@ -2,21 +2,31 @@ import { readFileSync } from 'node:fs';
 import { LOG_LEVELS } from './logger.ts';
 import { ConfigError } from './program/config-error.ts';
 import { oneOf, text, url } from './program/kinds.ts';
-import { defineConfig } from './program/settings.ts';
+import { defineConfig, inGroup } from './program/settings.ts';
 import { whyFailed } from './program/why-failed.ts';
 
 /** Settings that every service has. */
-export const SERVICE_SETTINGS = defineConfig({
+export const SERVICE_SETTINGS = inGroup('Every service', {
   httpListen: {
     kind: text('an address'),
     default: '127.0.0.1',
-    help: 'The address to listen on for HTTP. Default: loopback only.',
+    help: 'Address to listen on for HTTP.',
   },
   boardName: {
     kind: text('a name'),
-    help: 'The name of this board in metrics, so that dashboards show it instead of an address. Default: the host name.',
+    help: 'Name of this board in dashboards. Default: the host name.',
   },
-  logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'The lowest severity that is logged.' },
+  logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'Lowest severity that is logged.' },
+});
+
+/** How a program logs in to the MQTT broker. */
+export const BROKER_LOGIN_SETTINGS = inGroup('Broker login', {
+  brokerUser: { kind: text(), help: 'User name for the broker.' },
+  brokerPassword: { kind: text(), secret: true, help: 'Password for the broker.' },
+  brokerCa: {
+    kind: text('a file name'),
+    help: "PEM file of the authority of the broker's certificate, for mqtts and wss.",
+  },
 });
 
 /** How a service connects to the MQTT broker. */
@@ -25,14 +35,9 @@ export const BROKER_SETTINGS = defineConfig({
     kind: url('mqtt', 'mqtts', 'ws', 'wss'),
     default: 'mqtt://127.0.0.1:1883',
     secret: 'url',
-    help: 'The MQTT broker. User name and password have their own variables.',
+    help: 'The MQTT broker, without user name and password.',
   },
-  brokerUser: { kind: text(), help: 'The user name for the broker.' },
-  brokerPassword: { kind: text(), secret: true, help: 'The password for the broker.' },
-  brokerCa: {
-    kind: text('a file name'),
-    help: "PEM file of the certificate authority that signed the broker's certificate, for mqtts and wss.",
-  },
+  ...BROKER_LOGIN_SETTINGS,
 });
 
 /**

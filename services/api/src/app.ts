@@ -73,10 +73,7 @@ export interface AppDependencies {
   readonly ingest: IngestClient;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly config: Pick<
-    ApiConfig,
-    'httpListen' | 'apiToken' | 'bodyLimit' | 'listReads' | 'liveClients' | 'liveRing'
-  > &
+  readonly config: Pick<ApiConfig, 'httpListen' | 'apiToken' | 'bodyLimit' | 'listReads' | 'liveClients'> &
     Partial<ApiConfig>;
   readonly live?: Partial<LiveHubOptions>;
   /** What the workers of the API share; null when this process is the only one. */
@@ -97,7 +94,6 @@ export function createApp(dependencies: AppDependencies): App {
   const { document, operations } = apiOperations();
   const live = new LiveHub(ingest, logger, {
     maxClients: config.liveClients,
-    ringReadings: config.liveRing,
     ...dependencies.live,
   });
   metrics.gauge('tidegauge_live_clients', 'Clients that follow the live feed', () => [

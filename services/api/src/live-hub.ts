@@ -10,7 +10,7 @@ import { type LiveContent, LiveRing, type LiveStart } from './live-ring.ts';
 export interface LiveHubOptions {
   readonly maxClients: number;
   /** Recent readings that are kept for clients that are slow or reconnect. */
-  readonly ringReadings: number;
+  readonly ringReadings?: number;
   /** Largest memory of these readings, bytes. */
   readonly ringBytes?: number;
   /** Time between the comments that keep connections open, milliseconds. */
@@ -26,6 +26,8 @@ const PATIENCE_MS = 60_000;
 const FEW_CLIENTS = 10;
 /** How long events are sent before the event loop does other work, milliseconds. */
 const TURN_MS = 5;
+/** About a minute at 300 readings/s. A client that comes back later reads what it missed from the store. */
+const RING_READINGS = 20_000;
 const RING_BYTES = 8 * 2 ** 20;
 
 /**
@@ -52,6 +54,7 @@ export class LiveHub {
     this.#options = {
       heartBeatMs: 15_000,
       lingerMs: LINGER_MS,
+      ringReadings: RING_READINGS,
       ringBytes: RING_BYTES,
       shared: null,
       ...options,

@@ -30,6 +30,8 @@ import { IngestClient } from './ingest-client.ts';
 import { LiveDesk, sharedLive } from './live-desk.ts';
 
 const LOOPBACK = '127.0.0.1';
+/** For a call to an ingest process. */
+const INGEST_TIMEOUT_MS = 10_000;
 
 /** A running API. `url` is the address of the live page. */
 export interface RunningApi extends Running {
@@ -149,10 +151,10 @@ async function serve(config: ApiConfig, logger: Logger, channel: Channel | null 
   };
 }
 
-function ingestOf({ ingest, ingestTimeout, ingestToken }: ApiConfig): IngestClient {
+function ingestOf({ ingest, ingestToken }: ApiConfig): IngestClient {
   return new IngestClient({
     urls: ingest,
-    timeoutMs: ingestTimeout * 1000,
+    timeoutMs: INGEST_TIMEOUT_MS,
     ...(ingestToken === null ? {} : { token: ingestToken }),
   });
 }

@@ -34,7 +34,7 @@ export function fresh(device: string, metric: string, value: number | string, se
 
 /** Two sites with two minutes of readings, and one message that could not be stored. */
 export async function startInstallation(t: TestContext): Promise<Api> {
-  const api = await startApi(t, { config: { liveRing: 20_000 } });
+  const api = await startApi(t, { live: { ringReadings: 20_000 } });
   const past: Reading[] = [];
   for (let ago = 120; ago > 0; ago--) {
     past.push(fresh(PROBE, 'temperature', 20 + Math.sin(ago / 9), ago));

@@ -71,10 +71,9 @@ export async function startApi(t: TestContext, options: ApiOptions = {}): Promis
       bodyLimit: 64 * 1024,
       liveClients: 4,
       listReads: 4,
-      liveRing: 1000,
       ...options.config,
     },
-    ...(options.live === undefined ? {} : { live: options.live }),
+    live: { ringReadings: 1000, ...options.live },
   });
   const server = await listen(app.handler, '127.0.0.1', 0, 'the test');
   t.after(async () => {

@@ -23,11 +23,11 @@ const settings = defineConfig({
   to: { kind: text('a directory'), required: true, help: 'The directory of the backups. It is created.' },
   keep: {
     kind: keepRule,
-    help: 'Deletes other backups: keeps the newest of each of the last days, weeks and months. Default: keeps all.',
+    help: 'Keeps the newest backup of each of the last days, weeks and months only. Default: keeps all.',
   },
   every: {
     kind: duration(1, 31 * 86_400),
-    help: 'Runs until it is stopped, and makes a backup when the last one is so old. Default: one backup.',
+    help: 'Runs on, and makes a backup when the last one is so old. Default: one backup.',
   },
   format: {
     kind: oneOf(['auto', 'portable']),

@@ -15,7 +15,7 @@ export const settings = defineConfig({
   coordinator: {
     kind: url('postgres'),
     required: true,
-    help: 'The coordinator: postgres://administrator@host:port/database. Workers use the same host and port.',
+    help: 'The coordinator: postgres://administrator@host:port/database.',
   },
   password: { kind: text(), secret: true, help: "The administrator's password, on every node." },
   workers: {
@@ -36,7 +36,7 @@ export const settings = defineConfig({
   lostAfter: {
     kind: duration(1, 86_400),
     default: '2m',
-    help: 'Time after which a worker that does not answer is disabled, if others have copies of all its shards.',
+    help: 'A worker that does not answer for this time is disabled, if others have copies of its shards.',
   },
   settle: {
     kind: duration(0, 3600),
@@ -46,7 +46,7 @@ export const settings = defineConfig({
   founders: {
     kind: integer(1, 512),
     default: '1',
-    help: 'Number of workers that must be present before the first ones join; at least the number of copies of the store.',
+    help: 'Workers that must be present before the first ones join: at least the copies of the store.',
   },
   rebalance: {
     kind: boolean(),

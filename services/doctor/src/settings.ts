@@ -1,4 +1,13 @@
-import { boolean, defineConfig, duration, integer, oneOf, text, url } from '@tidegauge/service';
+import {
+  BROKER_LOGIN_SETTINGS,
+  boolean,
+  defineConfig,
+  duration,
+  integer,
+  oneOf,
+  text,
+  url,
+} from '@tidegauge/service';
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { PROFILES } from './memory.ts';
 
@@ -19,7 +28,7 @@ export const settings = defineConfig({
   store: {
     kind: store,
     secret: 'url',
-    help: 'The store of the deployment. With a URL, the doctor checks whether it accepts writes, and how fast.',
+    help: 'The store of the deployment. With a URL, its writes are checked too.',
   },
   monitoring: {
     kind: boolean(),
@@ -34,27 +43,22 @@ export const settings = defineConfig({
   messageBytes: { kind: integer(1, 268_435_456), default: '100', help: 'Payload size of a message, bytes.' },
   data: {
     kind: text('a directory'),
-    help: 'The data directory of databases on this board. Default: TIDEGAUGE_DATA, or /var/lib/tidegauge. The doctor measures its disk and leaves no file behind.',
+    help: 'Data directory of the databases. Default: TIDEGAUGE_DATA, or /var/lib/tidegauge.',
   },
   cardTbw: {
     kind: integer(1, 1_000_000),
-    help: 'Endurance of the SD card or disk of the data directory, terabytes written (TBW). The doctor estimates its life.',
+    help: 'Endurance of the SD card or disk in terabytes written (TBW), for an estimate of its life.',
   },
   diskTime: { kind: duration(0.1, 60), default: '3s', help: 'Longest time of the disk measurement.' },
   broker: {
     kind: url('mqtt', 'mqtts', 'ws', 'wss'),
     secret: 'url',
-    help: 'A running broker whose limits are read. User name and password have their own variables.',
+    help: 'A running broker whose limits are read, without user name and password.',
   },
-  brokerUser: { kind: text(), help: 'User name for the broker.' },
-  brokerPassword: { kind: text(), secret: true, help: 'Password for the broker.' },
-  brokerCa: {
-    kind: text('a file name'),
-    help: 'PEM file of the certificate authority that signed the broker.',
-  },
+  ...BROKER_LOGIN_SETTINGS,
   mosquittoConf: {
     kind: text('a file name'),
-    help: 'The mosquitto.conf to check. Default: that of the stack, with the settings of its service.',
+    help: 'The mosquitto.conf to check. Default: that of the stack.',
   },
   ingest: { kind: url('http'), help: 'A running ingest, whose commit times are read.' },
   ntp: {

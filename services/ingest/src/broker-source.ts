@@ -6,7 +6,7 @@ import { maskUrl } from '@tidegauge/text';
 import type { Delivery, Origin } from './delivery.ts';
 import type { MessageSource } from './message-source.ts';
 import type { Pipeline } from './pipeline.ts';
-import type { Route } from './routes.ts';
+import { MAX_TOPIC_BYTES, type Route } from './routes.ts';
 import type { settings } from './settings.ts';
 
 /**
@@ -37,7 +37,7 @@ export class BrokerSource implements MessageSource, Origin {
       cleanStart: config.cleanStart,
       keepAliveSeconds: config.keepAlive,
       maximumPacketSize: config.maxPayload,
-      maximumTopicBytes: config.maxTopic,
+      maximumTopicBytes: MAX_TOPIC_BYTES,
       receiveMaximum: Math.min(config.maxInFlight, MOST_OUTSTANDING),
       subscriptions: subscriptions(routes, config.shareGroup),
       previousSubscriptions: remembered(this.#file),

@@ -32,7 +32,7 @@ const settings = defineConfig({
   ...TIME_SETTINGS,
   follow: {
     kind: text('a topic filter'),
-    help: 'Instead of one message: subscribe at the broker, and explain each message as it arrives, until Ctrl+C.',
+    help: 'Explain the messages of the broker as they arrive, until Ctrl+C.',
   },
   count: { kind: integer(1, 1_000_000_000), help: 'With --follow: end after this number of messages.' },
   ...BROKER_SETTINGS,

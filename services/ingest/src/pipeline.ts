@@ -336,7 +336,7 @@ export class Pipeline {
     const delivery = new MqttDelivery(message, REFUSED_KIND, origin, bytes, NONE, NO_UNITS, null, null);
     const error =
       reason === 'topic_too_long'
-        ? new DecodeError('invalid_name', `${problem}: publish to a shorter topic, or raise MAX_TOPIC`)
+        ? new DecodeError('invalid_name', `${problem}: publish to a shorter topic`)
         : new DecodeError(reason, problem);
     this.#enter(delivery, error, this.#receiveTime());
   }

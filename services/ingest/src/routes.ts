@@ -76,7 +76,7 @@ const NO_ROUTE = { route: null, device: null, metric: null, full: null, captured
  * a map of such topics each lookup would compare all of them.
  */
 const LONGEST_CACHED = 4096;
-/** Default of MAX_TOPIC, bytes. Device and metric names of any length fit. */
+/** The longest topic that is accepted, bytes. Device and metric names of any length fit. */
 export const MAX_TOPIC_BYTES = 1024;
 
 /**
@@ -195,7 +195,7 @@ export class Router {
 
   #tooLong(topic: string): ResolvedTopic {
     const bytes = Buffer.byteLength(topic);
-    const message = `topic ${quote(topic)} has ${bytes} bytes, and at most ${this.#maxTopicBytes} are accepted: publish to a shorter topic, or raise MAX_TOPIC`;
+    const message = `topic ${quote(topic)} has ${bytes} bytes, and at most ${this.#maxTopicBytes} are accepted: publish to a shorter topic`;
     return { ...NO_ROUTE, error: new DecodeError('invalid_name', message) };
   }
 

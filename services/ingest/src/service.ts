@@ -63,6 +63,8 @@ import { findTopicLevels, keepTopicLevels, reportTopicLevels } from './topic-lev
 const LOCK_MS = 15_000;
 /** The share of STOP_TIMEOUT that is reserved for closing the session, HTTP, the spool and the store. */
 const CLOSING_SHARE = 0.25;
+/** Most readings in one write. It bounds the memory and the time of a write. */
+const MAX_BATCH = 5000;
 
 /**
  * Starts ingest. Resolves when it takes readings: HTTP listens, and the broker session is connected and subscribed. While
@@ -82,7 +84,6 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   checkShared(routes, config.shareGroup);
   const levels = findTopicLevels(config.dataDir, config.topicLevels);
   const router = new Router(routes, {
-    maxTopicBytes: config.maxTopic,
     influxNames: compileInfluxNames(config.influxDevice, config.influxMetric),
     levels: levels.used,
     zone: config.timeZone,
@@ -128,7 +129,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     const spool = openSpool(config, logger);
     undo.push(() => spool?.close());
     const ledgerFile = await openLedger(config, store, router, logger);
-    undo.push(() => ledgerFile?.close());
+    undo.push(() => ledgerFile.close());
     const clocksFile = new SensorClocksFile(join(config.dataDir, `${instance}.clocks`), logger);
     undo.push(() => clocksFile.close());
     const relayLogger = logger.child({ component: 'relay' });
@@ -150,13 +151,13 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       quarantine,
       spool,
       logger,
-      ...(ledgerFile === null ? {} : { sequences: ledgerFile.ledger }),
+      sequences: ledgerFile.ledger,
       clocks: clocksFile.clocks,
-      onSequences: (oldest) => ledgerFile?.flush(oldest),
+      onSequences: (oldest) => ledgerFile.flush(oldest),
       ...(config.siteFromDevice
         ? { register: (names: readonly string[]) => registerWithSite(store.devices, names) }
         : {}),
-      maxBatch: config.maxBatch,
+      maxBatch: MAX_BATCH,
       paceMs: config.pace * 1000,
       maxInFlight: config.maxInFlight,
       maxInFlightBytes: config.maxInFlightBytes,
@@ -238,7 +239,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
           reloader.warning ?? [],
           rulesReloader.warning ?? [],
           keepRules.warning ?? [],
-          ledgerFile?.trouble ?? [],
+          ledgerFile.trouble ?? [],
         ].flat(),
     });
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
@@ -378,8 +379,7 @@ async function openLedger(
   store: Store,
   { routes }: Router,
   logger: Logger,
-): Promise<LedgerFile | null> {
-  if (!config.keepLedger) return null;
+): Promise<LedgerFile> {
   const path = join(config.dataDir, `${config.clientId}.ledger`);
   const own = logger.child({ component: 'ledger' });
   const file = new LedgerFile(path, own);
@@ -390,9 +390,7 @@ async function openLedger(
     file.start();
   } catch (error) {
     const reason = (error as Error).message;
-    throw new ConfigError([
-      `the ledger ${path} cannot be opened: ${reason}: check DATA_DIR, or set KEEP_LEDGER=false`,
-    ]);
+    throw new ConfigError([`the ledger ${path} cannot be opened: ${reason}: check DATA_DIR`]);
   }
   return file;
 }

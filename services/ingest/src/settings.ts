@@ -1,14 +1,18 @@
 import { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC, zoneProblem } from '@tidegauge/readings';
 import {
   ACCESS_SETTINGS,
+  BROKER_LOGIN_SETTINGS,
   BROKER_SETTINGS,
   boolean,
   bytes,
   defineConfig,
   duration,
+  type Gone,
+  inGroup,
   integer,
   type Kind,
   LIMIT_SETTINGS,
+  OIDC_GONE,
   OIDC_SETTINGS,
   ORIGIN_SETTINGS,
   oneOf,
@@ -61,7 +65,7 @@ const timeZone: Kind<string> = {
 export const TIME_SETTINGS = defineConfig({
   timeZone: {
     kind: timeZone,
-    help: 'Zone of local times in payloads, such as Europe/Berlin, unless their route states one. Default: UTC, with a note in GET /routes.',
+    help: 'Zone of local times in payloads, unless their route states one. Default: UTC.',
   },
 });
 
@@ -78,7 +82,7 @@ function influxTemplate(part: 'device' | 'metric'): Kind<string> {
 }
 
 /** The certificate with which a client logs in to the broker. */
-export const BROKER_CERTIFICATE_SETTINGS = defineConfig({
+export const BROKER_CERTIFICATE_SETTINGS = inGroup('Broker login', {
   brokerCert: { kind: text('a file name'), help: 'PEM file of a client certificate.' },
   brokerKey: { kind: text('a file name'), help: "PEM file of the client certificate's private key." },
 });
@@ -86,10 +90,14 @@ export const BROKER_CERTIFICATE_SETTINGS = defineConfig({
 /** Read by ingest and by `tidegauge explain`. */
 export const TOPIC_LEVELS_SETTING = {
   kind: oneOf(TOPIC_LEVELS),
-  help: 'What becomes of the level {metric} of a topic when the payload names its values itself. keep: it is the last segment of the device. drop: it is dropped, as before version 0.3. Default: the rule that DATA_DIR was used with; keep for a new one.',
+  help: 'Whether {metric} of a topic is part of the device when the payload names its values. Default: keep for a new DATA_DIR.',
 } as const;
 
-/** Every setting of ingest. The table in docs/configuration.md is generated from it. */
+const { listen, listenPasswords, ...direct } = DIRECT_SETTINGS;
+
+/**
+ * Every setting of ingest, those that most installations need first. docs/configuration.md is generated from it.
+ */
 export const settings = defineConfig({
   store: {
     kind: url(...STORE_SCHEMES),
@@ -97,48 +105,65 @@ export const settings = defineConfig({
     secret: 'url',
     help: 'The store for readings. The scheme selects the backend.',
   },
-  ...BROKER_SETTINGS,
   broker: {
     kind: BROKER_SETTINGS.broker.kind,
     secret: 'url',
-    help: `The MQTT broker. User name and password have their own variables. Default: ${BROKER_SETTINGS.broker.default}, and none with LISTEN.`,
+    help: `The MQTT broker. Default: ${BROKER_SETTINGS.broker.default}, and none with LISTEN.`,
   },
-  ...BROKER_CERTIFICATE_SETTINGS,
-  ...DIRECT_SETTINGS,
+  listen,
+  listenPasswords,
+  routes: {
+    kind: text('a file name'),
+    help: 'File of routes. Default: DATA_DIR/routes.yml. Without an entry: one route, sensors/{device+}/{metric}.',
+  },
+  dataDir: {
+    kind: text('a directory'),
+    default: './data',
+    help: 'Directory of the quarantine, the spool and the ledger.',
+  },
+  alerts: {
+    kind: text('a file name'),
+    help: 'File of alert rules. Default: DATA_DIR/alerts.yml, which need not exist.',
+  },
+  metricsPort: {
+    kind: port(),
+    default: '9464',
+    help: 'HTTP port for metrics, health, ledger, quarantine and live feed.',
+  },
+  httpToken: {
+    kind: text(),
+    secret: true,
+    help: 'Bearer token that may do everything: the INGEST_TOKEN of the API.',
+  },
   clientId: {
     kind: clientId,
     default: 'tidegauge-ingest',
-    help: 'MQTT client id. The broker keeps a queue for each client id, so each replica needs its own, and the same one after a restart.',
+    help: 'MQTT client id. Each replica needs its own, and the same one after a restart.',
   },
   shareGroup: { kind: text(), help: 'Share the messages among replicas: subscribe to $share/<group>/….' },
   ack: {
     kind: oneOf(ACK_POLICIES),
     default: 'durable',
-    help: 'When a message is acknowledged, unless its route sets it. durable: after the commit, or after an fsync in the spool while the store is unavailable. stored: after the commit only. received: on arrival (a crash loses messages in flight).',
-  },
-  routes: {
-    kind: text('a file name'),
-    help: 'YAML or JSON file of routes. A change is used without a restart. Default: DATA_DIR/routes.yml. Without a file or an entry there is one route, sensors/{device+}/{metric}, in any format.',
+    help: 'When a message is acknowledged. durable: stored or in the spool. stored: stored. received: on arrival.',
   },
   siteFromDevice: {
     kind: boolean(),
     default: 'false',
-    help: 'A device that registers itself with its first reading gets the first level of its name as site: site-3/boiler gets site-3. Known devices, and names of one level, stay without it.',
+    help: 'A device that registers itself gets the first level of its name as site: site-3/boiler gets site-3.',
   },
+  ...BROKER_LOGIN_SETTINGS,
+  ...BROKER_CERTIFICATE_SETTINGS,
+  ...direct,
   topicLevels: TOPIC_LEVELS_SETTING,
   ...TIME_SETTINGS,
-  alerts: {
-    kind: text('a file name'),
-    help: 'YAML or JSON file of alert rules. A change is used without a restart. Default: DATA_DIR/alerts.yml, which need not exist.',
-  },
   alertTopic: {
     kind: alertTopic,
-    help: 'Publish a message about each alert below this MQTT topic, such as tidegauge/alerts. Default: none.',
+    help: 'Publish a message about each alert below this MQTT topic, such as tidegauge/alerts.',
   },
   alertWebhook: {
     kind: url('http', 'https'),
     secret: 'url',
-    help: 'Send a message about each alert to this URL with POST. Default: none.',
+    help: 'Send a message about each alert to this URL with POST.',
   },
   alertWebhookSecret: {
     kind: text(),
@@ -148,96 +173,83 @@ export const settings = defineConfig({
   influxDevice: {
     kind: influxTemplate('device'),
     default: INFLUX_DEVICE,
-    help: 'The device of InfluxDB line protocol from HTTP: tags, {measurement} and {db} in braces; {a,b} is the first of these tags that a line has, {*} all other tags.',
+    help: 'Device of InfluxDB line protocol from HTTP, from tags and {measurement}.',
   },
   influxMetric: {
     kind: influxTemplate('metric'),
     default: INFLUX_METRIC,
-    help: 'The metric of InfluxDB line protocol from HTTP: {measurement}, {field} and tags.',
-  },
-  dataDir: {
-    kind: text('a directory'),
-    default: './data',
-    help: "Directory for ingest's own files: the quarantine, and the spool unless SPOOL_DIR is set.",
+    help: 'Metric of InfluxDB line protocol from HTTP.',
   },
   spoolDir: {
     kind: text('a directory'),
-    help: 'Directory for messages that wait while the store is unavailable. Each client id has its own subdirectory. Default: DATA_DIR/spool.',
+    help: 'Directory of the spool, such as on another disk. Default: DATA_DIR/spool.',
   },
   spoolMaxBytes: {
     kind: bytes(0, 2 ** 40),
     default: '256MiB',
     help: 'Largest size of the spool. When it is full, messages wait at the broker. 0: no spool.',
   },
-  keepLedger: {
-    kind: boolean(),
-    default: 'true',
-    help: 'Keep the ledger of sequence numbers in DATA_DIR, so that a loss while ingest was stopped is found. false: the ledger begins at each start.',
+  quarantineMaxBytes: {
+    kind: bytes(65_536, 2 ** 40),
+    default: '64MiB',
+    help: 'Largest size of the quarantine. Then the sender with the most bytes loses its oldest messages.',
   },
   rollups: {
     kind: boolean(),
     default: 'true',
-    help: 'Compute rollups per minute, hour and day beside live traffic, on stores that keep them. One ingest process of a store does it at a time. false: their marks wait in the store.',
+    help: 'Compute rollups per minute, hour and day, on stores that keep them.',
   },
-  httpListen: SERVICE_SETTINGS.httpListen,
-  metricsPort: {
-    kind: port(),
-    default: '9464',
-    help: 'HTTP port for metrics, health, ledger, quarantine and live feed.',
+  ...RETENTION_SETTINGS,
+  ...RELAY_SETTINGS,
+  maxInFlight: {
+    kind: integer(1, 1_000_000),
+    default: '8000',
+    help: 'Most readings in memory. Further messages wait at the broker, or at the sensors.',
   },
-  httpToken: {
-    kind: text(),
-    secret: true,
-    help: 'Bearer token that may do everything; the INGEST_TOKEN of the API. Where ingest listens beyond loopback, it, API_KEYS or OIDC_ISSUER is needed.',
+  maxInFlightBytes: {
+    kind: bytes(65_536, 2 ** 31),
+    default: '16MiB',
+    help: 'Largest size of the messages in memory, with their decoded readings.',
   },
-  ...ACCESS_SETTINGS,
-  ...OIDC_SETTINGS,
-  ...LIMIT_SETTINGS,
-  ...ORIGIN_SETTINGS,
-  maxBatch: { kind: integer(1, 100_000), default: '5000', help: 'Largest number of readings in one write.' },
+  maxPayload: {
+    kind: bytes(1024, 2 ** 28),
+    // It fits 192 MiB of memory, with what the decoders need for it.
+    default: '1MiB',
+    help: 'Largest MQTT packet and HTTP payload. A larger MQTT message is quarantined without its payload.',
+  },
   pace: {
     kind: duration(0, 1),
     default: '3ms',
     help: 'Least time between two writes under load. A single message does not wait.',
   },
-  maxInFlight: {
-    kind: integer(1, 1_000_000),
-    default: '8000',
-    help: 'Largest number of readings in memory. Further messages wait at the broker, or at the sensors.',
-  },
-  maxInFlightBytes: {
-    kind: bytes(65_536, 2 ** 31),
-    default: '16MiB',
-    help: 'Largest size of the messages in memory: payloads, topics and decoded readings. Further messages wait at the broker.',
-  },
-  maxTopic: {
-    kind: bytes(16, 65_535),
-    default: '1KiB',
-    help: 'The longest MQTT topic that is accepted. A message with a longer topic is quarantined, with its topic cut to 512 bytes.',
-  },
-  maxPayload: {
-    kind: bytes(1024, 2 ** 28),
-    default: '1MiB',
-    help: 'The largest MQTT packet and HTTP payload that is accepted. A larger MQTT message is quarantined without its payload. The default fits 192 MiB of memory.',
-  },
-  quarantineMaxBytes: {
-    kind: bytes(65_536, 2 ** 40),
-    default: '64MiB',
-    help: 'Largest size of the quarantine on disk. When it is full, the oldest items of the sender with the most bytes are dropped.',
-  },
-  ...RETENTION_SETTINGS,
-  ...RELAY_SETTINGS,
   keepAlive: { kind: duration(1, 3600), default: '30s', help: 'MQTT keep-alive.' },
-  stopTimeout: {
-    kind: duration(1, 600),
-    default: '10s',
-    help: 'Longest time from a stop signal to the end of the process. Messages in flight are stored in the first three quarters of it; the broker keeps the rest.',
-  },
   cleanStart: {
     kind: boolean(),
     default: 'false',
-    help: 'Start a new MQTT session: discard the messages that the broker kept while ingest was not connected.',
+    help: 'Discard the messages that the broker kept while ingest was not connected.',
   },
-  boardName: SERVICE_SETTINGS.boardName,
-  logLevel: SERVICE_SETTINGS.logLevel,
+  stopTimeout: {
+    kind: duration(1, 600),
+    default: '10s',
+    help: 'Longest time from a stop signal to the end of the process.',
+  },
+  ...SERVICE_SETTINGS,
+  ...ACCESS_SETTINGS,
+  ...ORIGIN_SETTINGS,
+  ...OIDC_SETTINGS,
+  ...LIMIT_SETTINGS,
 });
+
+/** Settings of earlier versions. */
+export const GONE: Gone = {
+  ...OIDC_GONE,
+  listenMaxPerAddress: 'LISTEN_MAX_PER_LOGIN replaces it',
+  listenConnectTimeout: 'a sensor has 10s for TLS and CONNECT',
+  listenInFlight: 'a connection has at most 1000 messages that are not acknowledged',
+  listenInFlightBytes: 'a connection has at most 1MiB of messages that are not acknowledged',
+  listenPartialBytes: 'packets that have arrived in part have 8MiB, or MAX_PAYLOAD if that is more',
+  listenSessionExpiry: 'sessions of sensors are kept for 1d',
+  maxBatch: 'a write has at most 5000 readings',
+  maxTopic: 'a topic has at most 1KiB',
+  keepLedger: 'the ledger is kept in DATA_DIR',
+};

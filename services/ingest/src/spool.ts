@@ -39,7 +39,6 @@ export class Spool {
   readonly #directory: string;
   readonly #maxBytes: number;
   readonly #logger: Logger;
-  readonly #setting: string;
   readonly #sealed: Segment[] = [];
   #active: { handle: FileHandle; file: string; bytes: number; since: number } | null = null;
   #next = 0;
@@ -52,12 +51,10 @@ export class Spool {
   /** Bytes that were written or removed since the last collection. */
   #moved = 0;
 
-  /** @param setting names the directory in an error: the setting to check */
-  constructor(directory: string, maxBytes: number, logger: Logger, setting = 'SPOOL_DIR') {
+  constructor(directory: string, maxBytes: number, logger: Logger) {
     this.#directory = directory;
     this.#maxBytes = maxBytes;
     this.#logger = logger;
-    this.#setting = setting;
   }
 
   /**
@@ -74,7 +71,7 @@ export class Spool {
       for (const name of names.toSorted()) yield* this.#recoverSegment(name);
     } catch (error) {
       throw new ConfigError([
-        `the spool ${this.#directory} cannot be opened: ${(error as Error).message}: check ${this.#setting}`,
+        `the spool ${this.#directory} cannot be opened: ${(error as Error).message}: check SPOOL_DIR and DATA_DIR`,
       ]);
     }
   }

@@ -6,19 +6,10 @@ import { boundedFetch } from './bounded-fetch.ts';
 import type { Principal, Scope } from './principal.ts';
 import { Recent } from './recent.ts';
 
-/** Signature algorithms that can be allowed. All are asymmetric, so nobody can sign with the provider's public key. */
-export const OIDC_ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-] as const;
+/** Accepted signature algorithms. All are asymmetric, so nobody can sign with the provider's public key. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** How much the clocks of the provider and of this machine may differ, seconds. Machines with NTP are closer. */
+const CLOCK_TOLERANCE_S = 30;
 
 export interface OidcOptions {
   /** The value of `iss`. */
@@ -27,9 +18,6 @@ export interface OidcOptions {
   readonly audience: readonly string[];
   /** URL of the provider's keys; null: the one of its discovery document. */
   readonly jwks: string | null;
-  readonly algorithms: readonly string[];
-  /** How much the clocks may differ, seconds. */
-  readonly clockTolerance: number;
   /** The claim with the permissions: a text with spaces between them, or a list. Its dots can lead into objects. */
   readonly scopesClaim: string;
   /** Scopes by the permissions of the claim. */
@@ -97,13 +85,13 @@ export class Oidc {
     } catch (error) {
       return this.#unavailable(error);
     }
-    const { issuer, audience, algorithms, clockTolerance } = this.#options;
+    const { issuer, audience } = this.#options;
     try {
       const { payload } = await verifier.jose.jwtVerify(token, verifier.keys, {
         issuer,
         audience: [...audience],
-        algorithms: [...algorithms],
-        clockTolerance,
+        algorithms: ALGORITHMS,
+        clockTolerance: CLOCK_TOLERANCE_S,
         requiredClaims: ['exp', 'sub'],
         currentDate: new Date(this.#now()),
       });
@@ -120,7 +108,7 @@ export class Oidc {
   }
 
   #principalOf(token: string, payload: Jose.JWTPayload): Principal | OidcRefusal {
-    const { scopesClaim, scopes, devicesClaim, clockTolerance } = this.#options;
+    const { scopesClaim, scopes, devicesClaim } = this.#options;
     // `jose` compares claims, and does not check all their types. JSON can have an infinite `exp` (1e999).
     const { sub: subject, aud, azp = '', exp } = payload;
     const permissions = textsOf(claimOf(payload, scopesClaim) ?? '');
@@ -130,7 +118,7 @@ export class Oidc {
     const devices = devicesClaim === null ? '*' : claimOf(payload, devicesClaim);
     // A token without the claim would have all devices.
     if (typeof devices !== 'string' || (devices !== '*' && !DEVICE.test(devices))) return 'wrong';
-    const ends = (exp! + clockTolerance) * 1000;
+    const ends = (exp! + CLOCK_TOLERANCE_S) * 1000;
     const principal: Principal = {
       kind: 'oidc',
       id: subject,

@@ -3,36 +3,25 @@ import { isLoopback } from '../http.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics.ts';
 import { ConfigError } from '../program/config-error.ts';
-import {
-  assignment,
-  boolean,
-  bytes,
-  duration,
-  integer,
-  type Kind,
-  list,
-  oneOf,
-  text,
-  url,
-} from '../program/kinds.ts';
+import { assignment, boolean, bytes, integer, type Kind, list, text, url } from '../program/kinds.ts';
 import { loadConfig } from '../program/load-config.ts';
-import { type Config, defineConfig } from '../program/settings.ts';
+import { type Config, type Gone, inGroup } from '../program/settings.ts';
 import type { SharedAccess } from '../workers/access-desk.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { ClientLimits } from './client-limits.ts';
 import { KeyFile } from './key-file.ts';
-import { isSafeUrl, OIDC_ALGORITHMS, Oidc } from './oidc.ts';
+import { isSafeUrl, Oidc } from './oidc.ts';
 import { SCOPES, type Scope } from './principal.ts';
 
 /** Settings of every service that needs a login. */
-export const ACCESS_SETTINGS = defineConfig({
+export const ACCESS_SETTINGS = inGroup('Access', {
   apiKeys: {
     kind: text('a file name'),
     help: 'File of API keys, which tidegauge keys makes. A changed file is used within a second.',
   },
   openReads: {
     kind: boolean(),
-    help: 'Whether reads need no login. Default: true on loopback, false where others can reach the service.',
+    help: 'Whether reads need no login. Default: true on loopback only.',
   },
   openMetrics: {
     kind: boolean(),
@@ -74,33 +63,23 @@ const permissionScope: Kind<readonly [permission: string, scope: Scope]> = {
 };
 
 /** Login with access tokens of an OpenID Connect provider. */
-export const OIDC_SETTINGS = defineConfig({
+export const OIDC_SETTINGS = inGroup('OpenID Connect', {
   oidcIssuer: {
     kind: url('https', 'http'),
-    help: 'The issuer (iss) of an OpenID Connect provider, whose access tokens are then accepted. https, or http on loopback. Needs OIDC_AUDIENCE.',
+    help: 'Issuer of an OpenID Connect provider whose access tokens are accepted. Needs OIDC_AUDIENCE.',
   },
   oidcAudience: {
     kind: list(text('a text')),
-    help: 'Audiences (aud) of which a token must have one: the name of this API at the provider.',
+    help: 'Audiences of which a token must have one: the name of this API at the provider.',
   },
   oidcJwks: {
     kind: url('https', 'http'),
     help: "URL of the provider's keys. Default: the one of its discovery document.",
   },
-  oidcAlgorithms: {
-    kind: list(oneOf(OIDC_ALGORITHMS)),
-    default: 'RS256,PS256,ES256,EdDSA',
-    help: 'Signature algorithms that are accepted.',
-  },
-  oidcClockTolerance: {
-    kind: duration(0, 300),
-    default: '30s',
-    help: 'How much the clocks of the provider and of this machine may differ.',
-  },
   oidcScopesClaim: {
     kind: text('the name of a claim'),
     default: 'scope',
-    help: 'The claim with the permissions, a text or a list. A name with dots can lead into objects: realm_access.roles.',
+    help: 'Claim with the permissions. Dots lead into objects: realm_access.roles.',
   },
   oidcScopes: {
     kind: list(permissionScope),
@@ -109,21 +88,27 @@ export const OIDC_SETTINGS = defineConfig({
   },
   oidcDevicesClaim: {
     kind: text('the name of a claim'),
-    help: 'The claim with the device that a token is limited to, with all devices below it, or * for all. Tokens without it are then refused.',
+    help: 'Claim with the device that a token is limited to, or * for all. Tokens need it then.',
   },
 });
 
+/** Settings of earlier versions. */
+export const OIDC_GONE: Gone = {
+  oidcAlgorithms: 'every asymmetric algorithm of a key of the provider is accepted',
+  oidcClockTolerance: 'clocks may differ by 30s',
+};
+
 /** What one client may use. */
-export const LIMIT_SETTINGS = defineConfig({
+export const LIMIT_SETTINGS = inGroup('Limits of a client', {
   clientRate: {
     kind: integer(0, 1_000_000),
     default: '1000',
-    help: 'Requests per second of one client: a key, or an address without a login. Twice as many can come at once. 0: no limit.',
+    help: 'Requests per second of a key, or of an address without a login. 0: no limit.',
   },
   clientRequests: {
     kind: integer(0, 65_536),
     default: '256',
-    help: 'Requests of one client that can be in progress, live streams included. 0: no limit.',
+    help: 'Requests in progress of one client, live streams included. 0: no limit.',
   },
   clientBytes: {
     kind: bytes(0, 2 ** 40),
@@ -133,14 +118,14 @@ export const LIMIT_SETTINGS = defineConfig({
 });
 
 /** Which names and which pages of other sites a service answers. */
-export const ORIGIN_SETTINGS = defineConfig({
+export const ORIGIN_SETTINGS = inGroup('Access', {
   allowedHosts: {
     kind: list(text('a host name')),
-    help: 'Names in the Host header that are answered, besides localhost, IP addresses, the name of this machine and the names of the certificate. *: every name.',
+    help: 'Further names in the Host header that are answered. *: every name.',
   },
   corsOrigins: {
     kind: list(origin),
-    help: 'Sites whose pages may use the service with a key, such as https://app.example.org.',
+    help: 'Sites whose pages may use the service with a key.',
   },
 });
 
@@ -240,14 +225,12 @@ function oidcOf(config: AccessConfig, logger: Logger): Oidc | null {
     throw new ConfigError([`${variable} is not https: its keys decide who may do what, so they need TLS`]);
   }
   const defaults = loadConfig(OIDC_SETTINGS, [], {});
-  const { oidcAlgorithms, oidcClockTolerance, oidcScopesClaim, oidcScopes } = { ...defaults, ...config };
+  const { oidcScopesClaim, oidcScopes } = { ...defaults, ...config };
   return new Oidc(
     {
       issuer,
       audience,
       jwks,
-      algorithms: oidcAlgorithms,
-      clockTolerance: oidcClockTolerance,
       scopesClaim: oidcScopesClaim,
       scopes: oidcScopes,
       devicesClaim: config.oidcDevicesClaim ?? null,

@@ -1,5 +1,5 @@
 import { didYouMean } from '@tidegauge/text';
-import { argumentName, flagName, type Schema, type Setting } from './settings.ts';
+import { argumentName, flagName, type Gone, goneProblem, type Schema, type Setting } from './settings.ts';
 
 /** A value as the user gave it. */
 export interface Source {
@@ -26,11 +26,12 @@ const PRINT_CONFIG = '--print-config';
  * Reads `--name value`, `--name=value`, `--switch`, `--no-switch`, aliases with one dash, and arguments.
  * After `--` everything is an argument. Collects mistakes instead of throwing.
  */
-export function readCommandLine(schema: Schema, argv: readonly string[]): CommandLine {
+export function readCommandLine(schema: Schema, argv: readonly string[], gone: Gone = {}): CommandLine {
   const given = new Map<string, Source>();
   const problems: string[] = [];
   const argumentTexts: string[] = [];
   const options = optionsOf(schema);
+  const before = new Map(Object.entries(gone).map(([key, now]) => [flagName(key), now]));
   let help = false;
   let printConfig = false;
   for (let index = 0; index < argv.length; index += 1) {
@@ -46,9 +47,9 @@ export function readCommandLine(schema: Schema, argv: readonly string[]): Comman
       const { name, attached } = split(argument, options);
       const option = options.get(name);
       if (option === undefined) {
-        problems.push(
-          `unknown option ${name}${didYouMean(name, [...options.keys(), '--help', PRINT_CONFIG])}`,
-        );
+        const now = before.get(name) ?? before.get(name.replace('--no-', '--'));
+        const near = didYouMean(name, [...options.keys(), '--help', PRINT_CONFIG]);
+        problems.push(now === undefined ? `unknown option ${name}${near}` : goneProblem(name, now));
         // The next argument is probably the value of the unknown option, so it is skipped too.
         if (attached === null && /^[^-]/.test(argv[index + 1] ?? '')) index += 1;
         continue;

@@ -1,9 +1,9 @@
 export { ConfigError } from './config-error.ts';
-export { configTable } from './config-table.ts';
+export { configTable, settingName } from './config-table.ts';
 export { EXIT } from './exit-codes.ts';
 export { printGroupHelp, printHelp } from './help.ts';
 export * from './kinds.ts';
-export { loadConfig, readSettings } from './load-config.ts';
+export { goneVariables, loadConfig, readSettings } from './load-config.ts';
 export { type ConfiguredBy, printConfig } from './print-config.ts';
 export {
   beforeArguments,
@@ -25,6 +25,7 @@ export {
   type Config,
   defineConfig,
   flagName,
+  type Gone,
   inGroup,
   type Schema,
   type Setting,

@@ -3,7 +3,16 @@ import { secretsIn } from '@tidegauge/text';
 import { keepSecret } from '../secrets.ts';
 import { type CommandLine, readCommandLine, type Source } from './command-line.ts';
 import { ConfigError } from './config-error.ts';
-import { argumentName, type Config, flagName, type Schema, type Setting, variableName } from './settings.ts';
+import {
+  argumentName,
+  type Config,
+  flagName,
+  type Gone,
+  goneProblem,
+  type Schema,
+  type Setting,
+  variableName,
+} from './settings.ts';
 import { shown } from './shown.ts';
 import { whyFailed } from './why-failed.ts';
 
@@ -25,8 +34,9 @@ export function loadConfig<S extends Schema>(
   schema: S,
   argv: readonly string[],
   env: Environment,
+  gone: Gone = {},
 ): Config<S> {
-  return readSettings(schema, argv, env).config;
+  return readSettings(schema, argv, env, gone).config;
 }
 
 /**
@@ -38,8 +48,9 @@ export function readSettings<S extends Schema>(
   schema: S,
   argv: readonly string[],
   env: Environment,
+  gone: Gone = {},
 ): Settings<S> {
-  return settingsOf(schema, readCommandLine(schema, argv), env);
+  return settingsOf(schema, readCommandLine(schema, argv, gone), env);
 }
 
 /**
@@ -74,6 +85,17 @@ export function secretsOf(schema: Schema, env: Environment): Environment {
     .filter(([, { secret }]) => secret === true)
     .flatMap(([key]) => [variableName(key), `${variableName(key)}_FILE`]);
   return Object.fromEntries(names.map((name) => [name, env[name]]));
+}
+
+/**
+ * One line for each variable of a setting that is gone. Such a variable ends no start: after an upgrade, a board must take
+ * readings before somebody reads what changed.
+ */
+export function goneVariables(gone: Gone, env: Environment): readonly string[] {
+  return Object.entries(gone).flatMap(([key, now]) => {
+    const variable = variableName(key);
+    return (env[variable] ?? '') === '' ? [] : [goneProblem(variable, now)];
+  });
 }
 
 function fromEnvironment(

@@ -1,4 +1,4 @@
-import type { Config, Schema } from './settings.ts';
+import type { Config, Gone, Schema } from './settings.ts';
 
 /** What the help prints about a program. */
 interface Description<S extends Schema> {
@@ -11,6 +11,8 @@ interface Description<S extends Schema> {
   /** Complete command lines. */
   readonly examples?: readonly string[];
   readonly settings: S;
+  /** Settings of earlier versions. */
+  readonly gone?: Gone;
 }
 
 /** What a started service gives back: how to stop it without losing anything. */

@@ -3,7 +3,7 @@ import { readCommandLine } from './command-line.ts';
 import { ConfigError } from './config-error.ts';
 import { EXIT } from './exit-codes.ts';
 import { printGroupHelp, printHelp } from './help.ts';
-import { secretsOf, settingsOf } from './load-config.ts';
+import { goneVariables, secretsOf, settingsOf } from './load-config.ts';
 import { printConfig } from './print-config.ts';
 import {
   beforeArguments,
@@ -74,9 +74,9 @@ async function runProgram(
   program: Service<Schema> | Command<Schema>,
   argv: readonly string[],
 ): Promise<number> {
-  const { settings } = program;
+  const { settings, gone } = program;
   const by = configuredBy(program);
-  const commandLine = readCommandLine(settings, argv);
+  const commandLine = readCommandLine(settings, argv, gone);
   if (commandLine.help) {
     process.stdout.write(printHelp(program));
     return EXIT.OK;
@@ -88,6 +88,8 @@ async function runProgram(
     commandLine,
     by === 'environment' ? process.env : secretsOf(settings, process.env),
   );
+  if (by === 'environment' && gone !== undefined)
+    for (const line of goneVariables(gone, process.env)) process.stderr.write(`warning: ${line}\n`);
   if (commandLine.printConfig) {
     process.stdout.write(`${printConfig(settings, inForce, by)}\n`);
     return EXIT.OK;

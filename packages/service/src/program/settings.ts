@@ -32,6 +32,17 @@ type ValueOf<S> = S extends { readonly kind: Kind<infer T> }
 /** The values of a schema: every key, parsed. */
 export type Config<S extends Schema> = { readonly [K in keyof S]: ValueOf<S[K]> };
 
+/**
+ * Settings of earlier versions by key, with what holds in their place. A program refuses the option and warns of the
+ * variable, with this text.
+ */
+export type Gone = Readonly<Record<string, string>>;
+
+/** `name`: the option or the variable. */
+export function goneProblem(name: string, now: string): string {
+  return `${name} is no longer a setting: ${now}`;
+}
+
 /** Keeps the literal types of a schema, from which `Config` derives which values may be null. */
 export function defineConfig<const S extends Schema>(schema: S): S {
   return schema;

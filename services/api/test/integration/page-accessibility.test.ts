@@ -189,7 +189,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const api = await startApi(t);
     await visit(api, { ...phone, hash: 'docs' }, async (page) => {
       await assertAccessible(page, 'the reference');
-      await page.getByRole('link', { name: 'Try it: Deliver readings' }).click();
+      await page.getByRole('link', { name: 'Deliver readings' }).click();
       const operation = '#operations-readings-deliverReadings';
       await page.waitForSelector(`${operation} .opblock-section-request-body`);
       await assertAccessible(page, 'the page to try requests');

@@ -125,9 +125,13 @@ function inkAt(page: Page, share: number): Promise<number> {
     const ratio = canvas.width / canvas.clientWidth;
     const middle = Math.round((surface.offsetLeft + ${share} * surface.offsetWidth) * ratio);
     const height = Math.round(canvas.height / 2);
+    // A copy in memory: Chromium warns of readbacks from the graphics card.
+    const area = Object.assign(document.createElement('canvas'), { width: 9, height });
+    const copy = area.getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 4 - middle, 0);
     let most = 0;
-    for (let x = middle - 4; x <= middle + 4; x++) {
-      const { data } = canvas.getContext('2d').getImageData(x, 0, 1, height);
+    for (let x = 0; x <= 8; x++) {
+      const { data } = copy.getImageData(x, 0, 1, height);
       let count = 0;
       for (let at = 3; at < data.length; at += 4) if (data[at] > 0) count++;
       most = Math.max(most, count / height);

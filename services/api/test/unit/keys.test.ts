@@ -407,7 +407,7 @@ test('what a key of some devices delivers is stored below its device, whatever t
 });
 
 test('the live stream of a key of some devices has their readings only, without ids and counts', async (t) => {
-  const keys = await start(t, { liveRing: 100 });
+  const keys = await start(t);
   const { api } = keys;
   const header = await keys.add(['read'], 'site-3');
   const abort = new AbortController();

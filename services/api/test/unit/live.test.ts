@@ -106,7 +106,7 @@ test('a client that reconnects continues after its last event', async (t) => {
 });
 
 test('a client that reconnects too late receives the number of missed readings', async (t) => {
-  const api = await startApi(t, { config: { liveRing: 100 } });
+  const api = await startApi(t, { live: { ringReadings: 100 } });
   const stays = await listening(t, api);
   const first = await listen(t, api);
   await api.ingest.commit([reading(0)]);
@@ -133,7 +133,7 @@ test('an id of another process, or an invalid one, gives a gap of unknown size',
 });
 
 test('for a client that does not read only a position is kept, and later it receives a gap', async (t) => {
-  const api = await startApi(t, { config: { liveRing: 2000 } });
+  const api = await startApi(t, { live: { ringReadings: 2000 } });
   const keeps = await listening(t, api);
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
   t.after(() => socket.destroy());

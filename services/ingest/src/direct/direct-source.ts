@@ -15,6 +15,7 @@ import {
 import type { Delivery, Origin } from '../delivery.ts';
 import type { MessageSource } from '../message-source.ts';
 import type { Pipeline } from '../pipeline.ts';
+import { MAX_TOPIC_BYTES } from '../routes.ts';
 import type { settings } from '../settings.ts';
 import { Share } from '../share.ts';
 import { hasLogins, Logins } from './logins.ts';
@@ -29,6 +30,15 @@ interface Address {
 
 /** The ports of addresses without one. */
 export const PORTS = { mqtt: 1883, mqtts: 8883 };
+/** For TLS and CONNECT. A sensor on a slow link needs seconds. */
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Unacknowledged messages of a connection, and their bytes. A commit takes milliseconds, so more gains nothing. */
+const RECEIVE_MAXIMUM = 1000;
+const IN_FLIGHT_BYTES = 2 ** 20;
+/** Packets of all connections that have arrived in part. They fit the 192 MiB of a board with 1 GB. */
+const PARTIAL_BYTES = 8 * 2 ** 20;
+/** A session has only the numbers of QoS 2 messages. */
+const SESSION_EXPIRY_S = 86_400;
 
 /** Sensors that connect to ingest itself. Their PUBACK means that the message is stored or in the spool. */
 export class DirectSource implements MessageSource {
@@ -70,13 +80,13 @@ export class DirectSource implements MessageSource {
       {
         maxConnections: config.listenMaxConnections,
         maxConnectionsPerClient: config.listenMaxPerLogin,
-        connectTimeoutMs: config.listenConnectTimeout * 1000,
+        connectTimeoutMs: CONNECT_TIMEOUT_MS,
         maximumPacketSize: config.maxPayload,
-        maximumTopicBytes: config.maxTopic,
-        receiveMaximum: config.listenInFlight,
-        maxInFlightBytes: config.listenInFlightBytes,
-        maxPartialBytes: Math.max(config.listenPartialBytes, config.maxPayload),
-        maximumSessionExpirySeconds: config.listenSessionExpiry,
+        maximumTopicBytes: MAX_TOPIC_BYTES,
+        receiveMaximum: RECEIVE_MAXIMUM,
+        maxInFlightBytes: IN_FLIGHT_BYTES,
+        maxPartialBytes: Math.max(PARTIAL_BYTES, config.maxPayload),
+        maximumSessionExpirySeconds: SESSION_EXPIRY_S,
       },
       clientOf,
     );

@@ -15,7 +15,7 @@ const user = {
   kind: text('a user name', 'USER'),
   positional: true,
   required: true,
-  help: 'The name with which the sensor logs in. It may publish below sensors/USER/, unless LISTEN_ACL states otherwise.',
+  help: 'The name with which the sensor logs in. It may publish below sensors/USER/.',
 } as const;
 
 const add = defineCommand({

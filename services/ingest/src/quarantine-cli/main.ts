@@ -32,7 +32,7 @@ const target = defineConfig({
   ingestToken: {
     kind: text(),
     secret: true,
-    help: 'The HTTP_TOKEN of ingest, or a key of its API_KEYS. A replay and a discard need the scope admin.',
+    help: 'The HTTP_TOKEN of ingest, or a key of its API_KEYS.',
   },
 });
 const filters = defineConfig({
@@ -41,6 +41,7 @@ const filters = defineConfig({
   device: { kind: text('the name of a device'), help: 'Only messages whose topic contains this name.' },
 });
 const json = { kind: boolean(), default: 'false', help: 'Prints JSON.' } as const;
+const all = { kind: boolean(), default: 'false', help: 'All messages.' } as const;
 const id = { kind: text('an id'), positional: true, help: 'The id of a message, from list.' } as const;
 
 const list = defineCommand({
@@ -104,7 +105,7 @@ function changing(action: 'replay' | 'discard', summary: string, details: string
       ...target,
       id,
       ...filters,
-      all: { kind: boolean(), default: 'false', help: 'All messages.' },
+      all,
       json,
     },
     async run({ ingest, ingestToken, id, reason, topic, device, all, json }, signal) {

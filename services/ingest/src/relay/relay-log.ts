@@ -53,7 +53,7 @@ export class RelayLog {
    * @throws {ConfigError} when the directory cannot be used
    */
   constructor(directory: string, maxBytes: number, centre: string, logger: Logger) {
-    this.#spool = new Spool(directory, maxBytes, logger, 'DATA_DIR');
+    this.#spool = new Spool(directory, maxBytes, logger);
     this.#file = join(directory, 'state.json');
     this.#logger = logger;
     let waiting = 0;

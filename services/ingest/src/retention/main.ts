@@ -18,7 +18,7 @@ const settings = defineConfig({
   dryRun: {
     kind: boolean(),
     default: 'false',
-    help: 'Print what each rule would delete, and delete nothing. It reads all these readings.',
+    help: 'Print what each rule would delete, and delete nothing.',
   },
   json: { kind: boolean(), default: 'false', help: 'Print JSON.' },
   logLevel: { ...SERVICE_SETTINGS.logLevel, default: 'warn' },

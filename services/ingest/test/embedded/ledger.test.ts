@@ -70,17 +70,6 @@ for (const [how, stop] of [
   });
 }
 
-test('with KEEP_LEDGER=false the ledger begins at each start, and there is no file', async (context) => {
-  const bench = await setUp(context);
-  const first = await bench.start({ KEEP_LEDGER: 'false' });
-  await bench.publish(0, 2);
-  await first.until(({ gaps }) => gaps.missing === 1, 30_000);
-  await first.kill();
-  const second = await bench.start({ KEEP_LEDGER: 'false' });
-  assert.equal((await second.ledger()).gaps.devices, 0);
-  assert.ok(!(await readdir(bench.directory)).some((name) => name.includes('.ledger')));
-});
-
 test('ingest starts with a ledger that cannot be read, and keeps that file', async (context) => {
   const bench = await setUp(context);
   await writeFile(join(bench.directory, 'tidegauge-ingest.ledger'), 'no ledger');

@@ -63,7 +63,7 @@ test('bad input is quarantined with a clear reason, and ingest continues', async
 
 test('a quarantined message can be read in full, replayed after its cause is fixed, or discarded', async (context) => {
   const bench = await setUp(context);
-  const routes = `${bench.directory}/routes.yml`;
+  const routes = `${bench.directory}/plain.yml`;
   await writeFile(routes, '- topic: sensors/{device+}/{metric}\n  format: plain\n');
   const client = await bench.client();
   const first = await bench.start({ ROUTES: routes });
@@ -239,7 +239,7 @@ async function startOddBroker(messages: readonly Buffer[]) {
 
 test('many quarantined messages are replayed or discarded by two requests, with the token', async (context) => {
   const bench = await setUp(context);
-  const routes = `${bench.directory}/routes.yml`;
+  const routes = `${bench.directory}/plain.yml`;
   await writeFile(routes, '- topic: sensors/{device+}/{metric}\n  format: plain\n');
   const client = await bench.client();
   const env = { HTTP_TOKEN: 'a-long-and-random-token' };

@@ -35,7 +35,7 @@ test('the length of a topic is measured in bytes', () => {
     const { route, error } = short.resolve(`sensors/${letter.repeat(Math.floor(30 / bytes) + 1)}/m`);
     assert.equal(route, null);
     assert.equal(error?.reason, 'invalid_name');
-    assert.match(error.message, /has 4\d bytes, and at most 40 are accepted: .*MAX_TOPIC/);
+    assert.match(error.message, /has 4\d bytes, and at most 40 are accepted: publish to a shorter topic/);
   }
 });
 

@@ -178,5 +178,5 @@ test('a segment that another program damaged is an error, not a silent loss', as
 test('a directory that cannot be used is an error that names the setting', async (context) => {
   const directory = await directoryOf(context);
   writeFileSync(directory, 'a file');
-  assert.throws(() => open(directory), /the spool .* cannot be opened: .*: check SPOOL_DIR/);
+  assert.throws(() => open(directory), /the spool .* cannot be opened: .*: check SPOOL_DIR and DATA_DIR/);
 });

@@ -84,8 +84,6 @@ function open(issuer: Issuer, more: Partial<OidcOptions> = {}, now = Date.now): 
     issuer: issuer.url,
     audience: [AUDIENCE, 'other'],
     jwks: null,
-    algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
-    clockTolerance: 30,
     scopesClaim: 'scope',
     scopes: [
       ['tidegauge:read', 'read'],
@@ -173,11 +171,6 @@ test('tokens with a wrong issuer, audience, signature, algorithm, key or claim a
     typeof (await oidc.verify(await issuer.sign({ exp: now - 10 }))),
     'object',
     'within the tolerance',
-  );
-  assert.equal(
-    await open(issuer, { algorithms: ['RS256'] }).verify(good),
-    'wrong',
-    'not an allowed algorithm',
   );
 });
 

@@ -8,6 +8,7 @@ import {
   ConfigError,
   configTable,
   defineConfig,
+  goneVariables,
   loadConfig,
   printConfig,
   readSettings,
@@ -171,4 +172,19 @@ test('a URL with an impossible host or port is refused', () => {
     ['--store', 'mongodb://u:p@[::1]:27017,db2/t'],
   ];
   for (const [flag, url] of right) assert.ok(loadConfig(open, [flag, url], {}), url);
+});
+
+test('an option that is gone is refused, and a variable is named, with what holds in its place', () => {
+  const gone = { rounds: 'there are always 5', keepFile: 'the file is always kept' };
+  const refused = (argv: string[], lines: string) =>
+    assert.throws(
+      () => loadConfig(schema, argv, {}, gone),
+      ({ problems }: ConfigError) => problems.join() === lines,
+    );
+  refused(['--rounds', '5'], '--rounds is no longer a setting: there are always 5');
+  refused(['--no-keep-file'], '--no-keep-file is no longer a setting: the file is always kept');
+  assert.equal(loadConfig(schema, [], { ROUNDS: '5' }, gone).httpPort, 8080);
+  assert.deepEqual(goneVariables(gone, { ROUNDS: '5', KEEP_FILE: '' }), [
+    'ROUNDS is no longer a setting: there are always 5',
+  ]);
 });
