@@ -35,6 +35,7 @@ import { openTsdbHandlers } from './opentsdb/handlers.ts';
 import { apiOperations } from './operation-table.ts';
 import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
+import { RELAY_PATH, relayRoutes } from './relay.ts';
 import { aggregateHandlers } from './routes/aggregates.ts';
 import { alertHandlers } from './routes/alerts.ts';
 import { annotationHandlers } from './routes/annotations.ts';
@@ -63,8 +64,9 @@ const BODY_BYTES = 8 * 1024 * 1024;
 const PUBLIC: Rule = { scope: 'public', limitsDevices: true };
 /** Writers of InfluxDB send queries too, such as CREATE DATABASE. They are answered without data. */
 const WRITE: Rule = { scope: 'write', limitsDevices: true };
-/** Lines of InfluxDB are readings. */
+/** Lines of InfluxDB are readings, and so is what a board relays. */
 const LINES: Rule = { ...WRITE, isData: true };
+const READ: Rule = { scope: 'read', limitsDevices: false };
 
 export interface AppDependencies {
   readonly store: Store;
@@ -134,6 +136,7 @@ export function createApp(dependencies: AppDependencies): App {
     const path = url!.split('?', 1)[0]!;
     if (path === '/query') return WRITE;
     if (isInfluxPath(path) && !isSafe(method!)) return LINES;
+    if (path === RELAY_PATH) return isSafe(method!) ? READ : LINES;
     return isSafe(method!) && isPage(path) ? PUBLIC : operations.ruleOf(method!, url!);
   };
   app.use(guardBrowsers(hosts, config.corsOrigins ?? []), influxHealth, access.guard(ruleOf));
@@ -153,8 +156,8 @@ export function createApp(dependencies: AppDependencies): App {
   const handlers = {
     ...readings,
     ...aggregateHandlers(store, answers),
-    ...wrongReadingHandlers(store),
-    ...annotationHandlers(store, cursors, answers),
+    ...wrongReadingHandlers(store, ingest),
+    ...annotationHandlers(store, ingest, cursors, answers),
     ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),
     ...deviceHandlers(store, cursors, answers),
@@ -170,6 +173,7 @@ export function createApp(dependencies: AppDependencies): App {
   };
   app.use(dispatch(operations, handlers, readers));
   app.use(influxRoutes({ ingest, budget, bodyLimit: config.bodyLimit }));
+  app.use(relayRoutes(ingest));
   app.use(pageRoutes(document));
   // Without ingest the API can still read the store, so readiness depends on the store only.
   app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));

@@ -8,6 +8,7 @@ import {
   type CausesDocument,
   type DeliveryDocument,
   type ExplainDocument,
+  formatTime,
   isTable,
   type LedgerDocument,
   type LinesDocument,
@@ -31,6 +32,8 @@ const LIVE_BYTES_PER_SECOND = 4 * 1024 * 1024;
 const LIVE_BURST_MS = 250;
 const RESOLVE_EVERY_MS = 5000;
 const JSON_TYPE = 'application/json';
+/** Time for a request of a board, in which ingest may compare a day of its store, milliseconds. */
+const RELAY_MS = 60_000;
 /** Time for one step through the quarantine of ingest, in addition to the usual timeout, milliseconds. */
 const STEP_MS = 5000;
 
@@ -125,6 +128,15 @@ export interface Lines {
   readonly sender: string;
 }
 
+/** A request of a board, decompressed. */
+export interface Relayed {
+  readonly body: Uint8Array;
+  /** The device that the sender is limited to; null without a limit. */
+  readonly device: string | null;
+  /** For whom it is sent, as `senderOf` names the client. */
+  readonly sender: string;
+}
+
 export interface IngestClientOptions {
   /** Base URLs. A host that begins with `tasks.` (Docker Swarm) stands for every address that it resolves to. */
   readonly urls: readonly string[];
@@ -211,6 +223,27 @@ export class IngestClient {
     return this.#give(path, { body, contentType: 'text/plain; charset=utf-8', sender });
   }
 
+  /** Sends a request of a board to one replica, like `deliver`. @throws {IngestError} */
+  relay({ body, device, sender }: Relayed): Promise<object> {
+    const path = `/relay${search({ device: device ?? undefined })}`;
+    return this.#give(path, { body, contentType: 'application/x-ndjson', sender }, RELAY_MS);
+  }
+
+  /**
+   * Has the replicas that relay compare a device with their centres on the days of [from, to), microseconds: what the API
+   * writes itself is not relayed otherwise. Does not reject, because the daily comparison finds recent changes too.
+   */
+  async compareRelay(device: string, from: number, to: number): Promise<void> {
+    const days = { from: formatTime(from).slice(0, 10), to: formatTime(to - 1).slice(0, 10) };
+    const path = `/relay/compare${search({ device, ...days })}`;
+    await this.#askAll((url) => this.#json<object>(url, 'POST', path)).catch(() => {});
+  }
+
+  /** Every replica's centres and boards. @throws {IngestError} 503 when none answers. */
+  relays(): Promise<Answers<object>> {
+    return this.#askAll((url) => this.#json<object>(url, 'GET', '/relay'));
+  }
+
   /** What becomes of a message, by one replica: `POST /explain`. @throws {IngestError} */
   explain(request: object, sender: string): Promise<ExplainDocument> {
     const body = Buffer.from(JSON.stringify(request));
@@ -243,14 +276,14 @@ export class IngestClient {
     });
   }
 
-  async #give<T>(path: string, content: Content): Promise<T> {
+  async #give<T>(path: string, content: Content, patienceMs?: number): Promise<T> {
     const targets = await this.targets();
     const first = this.#turn++;
     let last: unknown = noTargets(this.#options.urls);
     for (let n = 0; n < targets.length; n++) {
       const url = targets[(first + n) % targets.length]!;
       try {
-        return await this.#json(url, 'POST', path, content);
+        return await this.#json(url, 'POST', path, content, patienceMs);
       } catch (error) {
         if (!(error instanceof IngestError && error.refused)) throw error;
         last = error;

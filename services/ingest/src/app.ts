@@ -46,6 +46,7 @@ import { causesOf } from './quarantine-causes.ts';
 import { itemText } from './quarantine-item.ts';
 import { checkTaking, stepHandlers, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
+import { type RelayOperationOptions, relayOperations } from './relay/operations.ts';
 import type { Retention } from './retention/retention.ts';
 import type { RouteNotes } from './route-notes.ts';
 import type { RouteReloader } from './route-reloader.ts';
@@ -84,6 +85,7 @@ export interface AppOptions {
   readonly reloader: RouteReloader;
   readonly alerts: Alerts;
   readonly retention: Pick<Retention, 'total'>;
+  readonly relay: Pick<RelayOperationOptions, 'relay' | 'boards' | 'store'>;
   /** What an operator should repair although ingest works. */
   readonly warnings: () => readonly string[];
 }
@@ -198,6 +200,7 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     { ...post('/lines', 'deliverLines', 'write', budget, payload, deliverLines), ...ofDevices },
     { ...get('/alerts', 'listAlerts', 'read', listAlerts), limitsDevices: true },
     get('/live', 'live', 'read', live),
+    ...relayOperations({ ...options.relay, pipeline, router, instance, deliveries }),
   ];
 }
 

@@ -72,6 +72,11 @@ export interface PipelineOptions {
   /** Publishes a message that a decoder with state sends, such as a request for births. Default: none is sent. */
   readonly onReply?: (reply: NonNullable<StatefulResult['reply']>) => void;
   /**
+   * Called with the readings of each batch after their commit, duplicates included, and with those of their units that the
+   * store may not have had. They are acknowledged when it resolves. It does not reject. Default: nothing is called.
+   */
+  readonly onCommitted?: (readings: readonly Reading[], units: readonly SeriesUnit[]) => Promise<void>;
+  /**
    * Called with the readings of each batch after they were stored and acknowledged, and with those that a filter left
    * out. It must return soon.
    */
@@ -361,6 +366,11 @@ export class Pipeline {
     return this.#deliver(message, selected, received, true, client);
   }
 
+  /** Stores relayed readings, which keep their times. Resolves with the counts when they are settled. */
+  take(message: RawMessage, decoded: Decoded | DecodeError, client: string): Promise<DeliveryDocument> {
+    return this.#deliver(message, decoded, this.#receiveTime(), false, client);
+  }
+
   #deliver(
     message: RawMessage,
     selected: Decoded | DecodeError,
@@ -542,24 +552,21 @@ export class Pipeline {
     const { stored, duplicate, rejected, skipped } = batch[0]!.replayed
       ? await this.#committer.commitOlder(readings)
       : { ...(await this.#committer.commit(readings, patienceMs)), skipped: NO_ROWS };
-    const isStored = (index: number) => !rejected.has(index) && !skipped.has(index);
+    const all = rejected.size + skipped.size === 0;
+    const kept = all ? readings : readings.filter((_, index) => !rejected.has(index) && !skipped.has(index));
+    let units = NO_UNITS;
     if (batch.some((delivery) => delivery.units.length > 0)) {
-      const units = batch.flatMap((delivery) => delivery.units);
-      const stored = new Set(readings.filter((_, index) => isStored(index)).map(nameOf));
-      await this.#storeUnits(
-        units.filter((unit) => stored.has(nameOf(unit))),
-        !batch[0]!.replayed,
-        patienceMs,
-      );
+      const stored = new Set(kept.map(nameOf));
+      units = batch.flatMap((delivery) => delivery.units).filter((unit) => stored.has(nameOf(unit)));
+      await this.#storeUnits(units, !batch[0]!.replayed, patienceMs);
     }
+    if (this.#options.onCommitted !== undefined) await this.#options.onCommitted(kept, units);
     // A reading from the spool counts as spooled until the store has it.
     if (batch[0]!.fromSpool) this.accounts.unspool(readings.length);
     const committed = performance.now();
     this.recent.pass(committed);
     this.stages.store.observe((committed - begun) / 1000, readings.length);
     this.accounts.store(stored, duplicate);
-    const all = rejected.size + skipped.size === 0;
-    const kept = all ? readings : readings.filter((_, index) => isStored(index));
     this.feed.push(kept);
     let outcome: DeliveryDocument | null = null;
     if (batch[0]!.ownBatch)

@@ -15,6 +15,7 @@ import {
 import { Problem } from '@tidegauge/service';
 import type { SeriesUnit } from '@tidegauge/storage';
 import { type Part, type Selected, select } from './part.ts';
+import { decodeRelayed, RELAYED } from './relay/relayed-lines.ts';
 import type { Router } from './routes.ts';
 import { timedAtReceipt } from './sensor-clocks.ts';
 import { nameOf } from './series-units.ts';
@@ -70,6 +71,11 @@ export function influxMessage(
   return { source: 'http', topic: `${PATH}?${query}`, payload, format: 'influx', part: null };
 }
 
+/** Creates a message of relayed readings, which are lines of `encodeRelayed`. */
+export function relayedMessage(payload: Uint8Array): RawMessage {
+  return { source: 'http', topic: PATH, payload, format: RELAYED, part: null };
+}
+
 /** How the lines of a message from HTTP are decoded. */
 export function influxOptionsOf({ influxNames }: Router, { topic }: RawMessage): InfluxOptions {
   const query = new URLSearchParams(topic.slice(PATH.length));
@@ -98,7 +104,10 @@ export function decodeMessage(
   router.units.take();
   const decoded = decodeWhole(router, message, received, takesNotes);
   const units = router.units.take();
-  return decoded instanceof DecodeError ? decoded : { ...select(timed(decoded), message.part), units };
+  if (decoded instanceof DecodeError) return decoded;
+  // The process that received relayed readings first has given them their times.
+  const readings = message.format === RELAYED ? decoded : timed(decoded);
+  return { ...select(readings, message.part), units };
 }
 
 /** Notes of a message that was noted before: its units can still be missing in the store. */
@@ -119,6 +128,7 @@ function decodeWhole(
   if (source === 'http') {
     const query = new URLSearchParams(topic.slice(PATH.length));
     const notes = takesNotes ? router.httpNotes : unitsOnly(router);
+    if (format === RELAYED) return decodeRelayed(payload, notes);
     const device = query.get('device');
     const context: DecodeContext = {
       device,

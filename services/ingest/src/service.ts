@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { MqttSessionError } from '@tidegauge/mqtt-session';
 import { compileInfluxNames } from '@tidegauge/readings';
@@ -41,6 +42,9 @@ import { mqttAddresses } from './mqtt-addresses.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
 import { registerWithSite } from './register-with-site.ts';
+import { Boards } from './relay/boards.ts';
+import { measureRelay } from './relay/measure.ts';
+import { Relay } from './relay/relay.ts';
 import { checkLimits, type Limits } from './retention/limits.ts';
 import { measureRetention } from './retention/measure.ts';
 import { Retention } from './retention/retention.ts';
@@ -128,6 +132,11 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => ledgerFile.close());
     const clocksFile = new SensorClocksFile(join(config.dataDir, `${instance}.clocks`), logger);
     undo.push(() => clocksFile.close());
+    const relayLogger = logger.child({ component: 'relay' });
+    const boards = new Boards(join(config.dataDir, `${instance}.boards`), relayLogger);
+    undo.push(() => boards.close());
+    const relay = openRelay(config, store, boards, relayLogger);
+    undo.push(() => relay?.stop());
     const mqttLogger = logger.child({ component: 'mqtt' });
     const brokerUrl = brokerOf(config);
     const broker = brokerUrl === null ? null : new BrokerSource(config, brokerUrl, router.routes, mqttLogger);
@@ -156,6 +165,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
         for (const source of sources) full ? source.pause() : source.resume();
       },
       onReply: ({ topic, payload }) => void broker?.session.publish(topic, payload),
+      ...(relay === null ? {} : { onCommitted: relay.append }),
       onStored: (readings) => alerts.push(readings),
       onBroken: (error) => broken.reject(error),
     });
@@ -196,6 +206,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     measureRollups(metrics, rollups);
     measureAlerts(metrics, alerts, rulesReloader);
     measureRetention(metrics, retention, keepRules);
+    measureRelay(metrics, relay, boards);
     const checks: ReadinessChecks = {
       ...Object.fromEntries(sources.map((source) => [source.name, () => source.trouble])),
       ingest: () => (pipeline.stopping ? 'ingest is stopping' : null),
@@ -222,6 +233,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       reloader,
       alerts,
       retention,
+      relay: { relay, boards, store },
       warnings: () =>
         [
           reloader.warning ?? [],
@@ -246,6 +258,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     else store.opened.then(useStore).catch(broken.reject);
     undo.push(watchRoutes(reloader));
     keepHeapSmall();
+    relay?.start();
     for (const source of sources) await source.start(pipeline, signal);
     if (!existsSync(alertsFile) && alerts.channels.length > 0)
       logger.warn(
@@ -341,6 +354,19 @@ function receiversOf(
     ...(alertTopic === null || broker === null ? {} : { mqtt: mqttNotices(broker.session, alertTopic) }),
     ...(alertWebhook === null ? {} : { webhook: webhook({ url: alertWebhook, secret }) }),
   };
+}
+
+/** Opens what waits for the centres of an earlier process; null without RELAY. @throws {ConfigError} */
+function openRelay(
+  config: Config<typeof settings>,
+  store: Store,
+  boards: Boards,
+  logger: Logger,
+): Relay | null {
+  if (config.relay === null) return null;
+  const directory = join(config.dataDir, 'relay', config.clientId);
+  const name = config.boardName ?? hostname();
+  return new Relay(config, { directory, store, id: boards.id, name, logger });
 }
 
 /**

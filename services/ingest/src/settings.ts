@@ -23,6 +23,7 @@ import {
 } from '@tidegauge/service';
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { DIRECT_SETTINGS } from './direct/settings.ts';
+import { RELAY_SETTINGS } from './relay/settings.ts';
 import { RETENTION_SETTINGS } from './retention/settings.ts';
 import { ACK_POLICIES, TOPIC_LEVELS } from './routes.ts';
 
@@ -199,6 +200,7 @@ export const settings = defineConfig({
     help: 'Compute rollups per minute, hour and day, on stores that keep them.',
   },
   ...RETENTION_SETTINGS,
+  ...RELAY_SETTINGS,
   maxInFlight: {
     kind: integer(1, 1_000_000),
     default: '8000',
