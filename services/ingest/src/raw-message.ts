@@ -1,4 +1,5 @@
 import {
+  type Declared,
   type DecodeContext,
   DecodeError,
   deviceNameProblem,
@@ -87,6 +88,7 @@ export interface Decoded extends Selected {
  *
  * @param takesNotes whether its units and ignored fields are recorded: once for each message, not at each decoding
  * @param timed gives readings of sensors without a clock their times
+ * @param declared receives what the sensor declares, at the first decoding only
  */
 export function decodeMessage(
   router: Router,
@@ -94,9 +96,10 @@ export function decodeMessage(
   received: number,
   takesNotes = false,
   timed: (readings: readonly Reading[]) => readonly Reading[] = timedAtReceipt,
+  declared?: Declared,
 ): Decoded | DecodeError {
   router.units.take();
-  const decoded = decodeWhole(router, message, received, takesNotes);
+  const decoded = decodeWhole(router, message, received, takesNotes, declared);
   const units = router.units.take();
   return decoded instanceof DecodeError ? decoded : { ...select(timed(decoded), message.part), units };
 }
@@ -114,6 +117,7 @@ function decodeWhole(
   message: RawMessage,
   received: number,
   takesNotes: boolean,
+  declared: Declared | undefined,
 ): readonly Reading[] | DecodeError {
   const { source, topic, payload, format } = message;
   if (source === 'http') {
@@ -127,6 +131,7 @@ function decodeWhole(
       received,
       captured: null,
       notes,
+      declared,
     };
     const decode = format === 'influx' ? influxDecoder(influxOptionsOf(router, message)) : formats[format]!;
     return decode(payload, context);

@@ -173,6 +173,11 @@ export const settings = defineConfig({
     default: 'true',
     help: 'Keep the ledger of sequence numbers in DATA_DIR, so that a loss while ingest was stopped is found. false: the ledger begins at each start.',
   },
+  resend: {
+    kind: boolean(),
+    default: 'true',
+    help: 'Request readings that the ledger misses from their sensors, on tidegauge/resend/<device>. Sensors that do not subscribe to it are not affected. With SHARE_GROUP nothing is requested.',
+  },
   rollups: {
     kind: boolean(),
     default: 'true',
