@@ -51,7 +51,7 @@ export async function assertSendsAgain(api: string, broker: string, device: stri
       await client.publishAsync(`tidegauge/resend/${device}`, request);
       return (await duplicates()) > before;
     };
-    await waitUntil(`a reading of ${device} that is sent again`, isSent, { timeoutMs: 40_000 });
+    await waitUntil(`a reading of ${device} that is sent again`, isSent, { timeoutMs: 40_000, pollMs: 500 });
   } finally {
     await client.endAsync();
   }
