@@ -14,6 +14,8 @@ device=${TOPICS#sensors/}/board
 # A new boot at every start, and a number for each reading. The ledger then lists each missing reading.
 boot=$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')
 seq=0
+# After a restart the newest reading is sent again, so that a loss before it is seen.
+if [ -e "$queue.sent" ]; then tail -n 1 "$queue.sent" >>"$queue"; fi
 
 # Reads requests for missing readings, such as {"device":"site-1/board","boot":"1f2e3d4c","ranges":[[7,9],[12,12]]}. Queues those
 # that were sent, and prints which is the first one of them if older ones are requested.

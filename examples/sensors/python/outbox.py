@@ -23,6 +23,8 @@ create index if not exists unsent on readings (id) where sent = 0;
 create table if not exists outbox (id, topic, payload); -- of an earlier version
 insert into readings (topic, payload, sent) select topic, payload, 0 from outbox order by id;
 drop table outbox;
+-- After a restart the newest reading is sent again, so that a loss before it is seen.
+update readings set sent = 0 where id in (select max(id) from readings group by device);
 """
 
 

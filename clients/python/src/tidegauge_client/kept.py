@@ -42,7 +42,7 @@ class KeptReadings:
         kept: NewReading = {**reading, 'device': name}
         if metric is not None:
             kept.setdefault('metric', metric)
-        size = _READING_BYTES + len(json.dumps(kept))
+        size = _READING_BYTES + len(json.dumps(kept, default=str))
         self._kept.append((kept, size))
         self._bytes += size
         while self._bytes > self._most_bytes:
