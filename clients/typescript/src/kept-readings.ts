@@ -1,7 +1,7 @@
 import type { NewReading } from './new-reading.ts';
 
 /** Missing readings of one device and boot: inclusive ranges of their numbers, ascending. */
-export interface Missing {
+interface Missing {
   readonly device: string;
   readonly boot: string;
   readonly ranges: readonly (readonly number[])[];

@@ -77,7 +77,7 @@ export interface AlertsQuery {
   readonly after?: string;
 }
 
-export interface MissingQuery {
+interface MissingQuery {
   readonly limit: number;
   /** The device and those below it. */
   readonly device?: string;

@@ -1,11 +1,10 @@
-import type { ResendDocument } from '@tidegauge/readings';
 import type { Config } from '@tidegauge/service';
 import type { BrokerSource } from '../broker-source.ts';
 import type { DirectSource } from '../direct/direct-source.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Router } from '../routes.ts';
 import type { settings } from '../settings.ts';
-import { ResendPlan } from './resend-plan.ts';
+import { ResendPlan, type SendRequest } from './resend-plan.ts';
 import { resendTopic } from './topic.ts';
 
 const EVERY_MS = 1000;
@@ -28,7 +27,7 @@ export function startResending(
   { pipeline, router, broker, direct }: Parts,
 ): { readonly plan: ResendPlan; stop(): void } | null {
   if (!resend || shareGroup !== null) return null;
-  const send = (request: ResendDocument): boolean => {
+  const send: SendRequest = (request) => {
     const topic = resendTopic(request.device);
     const payload = Buffer.from(JSON.stringify(request));
     const isSent = direct?.server.publish(topic, payload) ?? false;
