@@ -89,7 +89,7 @@ class Outbox:
         while self.requests:
             try:
                 self.answer(self.requests.popleft())
-            except (ValueError, TypeError, KeyError, LookupError, sqlite3.Error) as error:
+            except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, sqlite3.Error) as error:
                 print('no request:', error)
         if self.client.is_connected():
             next_ones = 'select id, topic, payload from readings where sent = 0 and id > ? order by id limit ?'

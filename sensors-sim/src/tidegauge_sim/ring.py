@@ -18,6 +18,7 @@ ROW_BYTES = 150
 ROWS_AT_ONCE = 1_000
 MAX_REQUEST_BYTES = 4_096
 MAX_RANGES = 64
+MAX_NUMBER = 2**53 - 1
 _SIZE = f'length(topic) + length(payload) + {ROW_BYTES}'
 
 SCHEMA = """
@@ -44,19 +45,21 @@ class Request(NamedTuple):
 
 
 class Ring:
-    """The last messages of a process in a SQLite file, which a kill leaves complete. The oldest are dropped first."""
+    """The last messages of a process, in a SQLite file that a kill leaves complete. The oldest are dropped."""
 
     def __init__(self, path: Path, limit: int = RING_BYTES) -> None:
         """`limit` is the size of the messages, bytes."""
         self._limit = limit
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.executescript(SCHEMA)
-        self._bytes: int = self._db.execute(f'select coalesce(sum({_SIZE}), 0) from sent').fetchone()[0]  # noqa: S608
+        size = f'select coalesce(sum({_SIZE}), 0) from sent'  # noqa: S608
+        self._bytes: int = self._db.execute(size).fetchone()[0]
         self._new: list[tuple[str, str, int, str, bytes]] = []
 
     def add(self, message: Message) -> None:
         """Keep a message from the next `commit` on."""
-        self._new.append((device_of(message.topic), message.boot, message.seq, message.topic, message.payload))
+        device = device_of(message.topic)
+        self._new.append((device, message.boot, message.seq, message.topic, message.payload))
 
     def commit(self) -> None:
         """Write the new messages. Call it before they are sent."""
@@ -65,24 +68,25 @@ class Ring:
         self._bytes += sum(len(row[3]) + len(row[4]) + ROW_BYTES for row in self._new)
         with self._db:
             self._db.execute('begin')
-            self._db.executemany(
-                'insert or ignore into sent (device, boot, seq, topic, payload) values (?, ?, ?, ?, ?)', self._new
-            )
+            columns = 'device, boot, seq, topic, payload'
+            insert = f'insert or ignore into sent ({columns}) values (?, ?, ?, ?, ?)'  # noqa: S608
+            self._db.executemany(insert, self._new)
             while self._bytes > self._limit:
                 self._drop()
         self._new.clear()
 
     def newest(self) -> list[Kept]:
-        """The message with the highest number of each boot. Received again, it shows what is missing before it."""
+        """The newest message of each boot. When it is received again, a loss before it is seen."""
         rows = self._db.execute('select topic, payload, max(seq) from sent group by device, boot')
         return [Kept(topic, payload) for topic, payload, _ in rows]
 
     def answer(self, request: Request) -> Iterator[Kept]:
         """The messages of a request that were kept, and a declaration if it has older numbers."""
         device, boot, ranges = request
-        kept = 'select topic, payload from sent where device = ? and boot = ? and seq between ? and ? order by seq'
+        where = 'device = ? and boot = ? and seq between ? and ?'
+        wanted = f'select topic, payload from sent where {where} order by seq limit {ROWS_AT_ONCE}'  # noqa: S608
         for first, last in ranges:
-            rows = self._db.execute(f'{kept} limit {ROWS_AT_ONCE}', (device, boot, first, last))
+            rows = self._db.execute(wanted, (device, boot, first, last))
             yield from (Kept(*row) for row in rows.fetchall())
         lowest, topic = self._db.execute(
             'select min(seq), topic from sent where device = ? and boot = ?', (device, boot)
@@ -99,10 +103,8 @@ class Ring:
     def _drop(self) -> None:
         """Drop the oldest messages, at least one and not many more than needed."""
         last = freed = 0
-        for number, size in self._db.execute(
-            f'select id, {_SIZE} from sent order by id limit ?',  # noqa: S608
-            (ROWS_AT_ONCE,),
-        ).fetchall():
+        oldest = f'select id, {_SIZE} from sent order by id limit {ROWS_AT_ONCE}'  # noqa: S608
+        for number, size in self._db.execute(oldest).fetchall():
             if freed >= self._bytes - self._limit:
                 break
             last, freed = number, freed + size
@@ -130,8 +132,10 @@ def parse_request(payload: bytes) -> Request | None:
         content = json.loads(payload)
         device, boot, ranges = content['device'], content['boot'], content['ranges'][:MAX_RANGES]
         pairs = [(int(first), int(last)) for first, last in ranges]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     if not isinstance(device, str) or not isinstance(boot, str) or not pairs:
+        return None
+    if not all(0 <= first <= last <= MAX_NUMBER for first, last in pairs):
         return None
     return Request(device, boot, sorted(pairs))

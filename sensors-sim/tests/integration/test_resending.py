@@ -41,7 +41,7 @@ def test_a_killed_sensor_sends_what_it_kept_again(
     try:
         request(boot, [3, 5], [10, 10])
         wanted = [sent[number] for number in (3, 4, 5, 10)]
-        wait_until(lambda: all(subscriber.received.count(each) == 2 for each in wanted), 'the requested messages')
+        wait_until(lambda: all(subscriber.received.count(each) == 2 for each in wanted), 'the messages')
         request('unknown', [0, 7])
         declaration = (f'sensors/{device}/kept', b'{"boot": "unknown", "kept": null}')
         wait_until(lambda: declaration in subscriber.received, 'the declaration')
