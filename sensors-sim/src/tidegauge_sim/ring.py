@@ -45,7 +45,7 @@ class Request(NamedTuple):
 
 
 class Ring:
-    """The last messages of a process, in a SQLite file that a kill leaves complete. The oldest are dropped."""
+    """The last messages of a process, in a SQLite file that a kill leaves complete."""
 
     def __init__(self, path: Path, limit: int = RING_BYTES) -> None:
         """`limit` is the size of the messages, bytes."""
@@ -83,8 +83,8 @@ class Ring:
     def answer(self, request: Request) -> Iterator[Kept]:
         """The messages of a request that were kept, and a declaration if it has older numbers."""
         device, boot, ranges = request
-        where = 'device = ? and boot = ? and seq between ? and ?'
-        wanted = f'select topic, payload from sent where {where} order by seq limit {ROWS_AT_ONCE}'  # noqa: S608
+        where = 'device = ? and boot = ? and seq between ? and ? order by seq'
+        wanted = f'select topic, payload from sent where {where} limit {ROWS_AT_ONCE}'  # noqa: S608
         for first, last in ranges:
             rows = self._db.execute(wanted, (device, boot, first, last))
             yield from (Kept(*row) for row in rows.fetchall())
