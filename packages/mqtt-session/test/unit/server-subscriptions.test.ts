@@ -20,7 +20,7 @@ const texts = (packets: readonly Packet[]) =>
 for (const version of [4, 5] as const) {
   const refused = version === 5 ? 0x83 : 0x80;
 
-  test(`MQTT ${version}: a client receives what the application sends on topics of its own, and nothing else`, async (context) => {
+  test(`MQTT ${version}: a client receives what the application sends on its own topics, and nothing else`, async (context) => {
     const { port, server } = await serve(context, { isAutomatic: true, user: async () => ONE });
     assert.equal(server.publish('one', Buffer.from('nobody')), false);
     const client = await RawClient.login(port, version);
