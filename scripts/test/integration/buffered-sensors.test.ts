@@ -124,7 +124,8 @@ test('readings survive an outage of the broker, and a full buffer drops the olde
     const arrived = async () => (await sequences(device)).at(-1)!.at > until + 500;
     await waitUntil(`readings of ${device} after the outage`, arrived, WAIT);
   }
-  for (const device of ['site-1/coretemp-hwmon0', 'site-1/board']) await assertSendsAgain(api, broker.url, device);
+  for (const device of ['site-1/coretemp-hwmon0', 'site-1/board'])
+    await assertSendsAgain(api, broker.url, device);
   await Promise.all([...sensors, small].map((sensor) => sensor.stop()));
   await waitUntil(
     'an empty queue',

@@ -257,7 +257,8 @@ test('missing readings that were kept are sent again, and the others are declare
   const to = { device: 'site-1/gaps', metric: 'rpm' };
   const all = series(20);
   const isSent = ({ seq }: { seq: number }) => seq < 3 || seq > 12;
-  for (const reading of all) if (reading.seq >= 5 && !isSent(reading)) kept.add(reading, to.device, to.metric);
+  for (const reading of all)
+    if (reading.seq >= 5 && !isSent(reading)) kept.add(reading, to.device, to.metric);
   await client.send(all.filter(isSent), { ...to, keep: kept });
   const delivery = await client.sendMissing(kept, { device: 'site-1' });
   // The ones that were sent before the gap are the oldest that are kept, so nothing is gone yet.

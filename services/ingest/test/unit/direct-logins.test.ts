@@ -149,7 +149,8 @@ topic deny sensors/site-1/private/#
 
 test('a sensor receives the requests for its own readings, and nothing else', () => {
   const own = readableTopics(OWN_TOPICS, 'site-3', 'c');
-  for (const topic of ['tidegauge/resend/site-3', 'tidegauge/resend/site-3/boiler']) assert.ok(own(topic), topic);
+  for (const topic of ['tidegauge/resend/site-3', 'tidegauge/resend/site-3/boiler'])
+    assert.ok(own(topic), topic);
   for (const topic of [
     'tidegauge/resend',
     'tidegauge/resend/site-30',
@@ -158,7 +159,8 @@ test('a sensor receives the requests for its own readings, and nothing else', ()
     'tidegauge/alerts/site-3',
   ])
     assert.ok(!own(topic), topic);
-  for (const name of ['#', '+', 'a/b']) assert.ok(!readableTopics(OWN_TOPICS, name, 'c')('tidegauge/resend/a'), name);
+  for (const name of ['#', '+', 'a/b'])
+    assert.ok(!readableTopics(OWN_TOPICS, name, 'c')('tidegauge/resend/a'), name);
   const acl = parseAcl(
     `pattern read tidegauge/resend/%u/#
 topic read sensors/#
