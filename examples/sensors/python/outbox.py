@@ -64,7 +64,7 @@ class Outbox:
 
     def request(self, _client: Client, _data: object, message: MQTTMessage) -> None:
         """Take a request for readings that ingest lacks. `flush` answers it."""
-        self.requests.append(message.payload)
+        self.requests.append(bytes(message.payload))
 
     def answer(self, payload: bytes) -> None:
         """Publish the requested readings again. If older ones are requested, state which is the first one here."""

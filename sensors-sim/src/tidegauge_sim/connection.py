@@ -303,7 +303,7 @@ class Connection:
             client.subscribe(request_filter(self._options.topic))
 
     def _on_message(self, _client: Client, _userdata: object, message: MQTTMessage) -> None:
-        request = parse_request(message.payload)
+        request = parse_request(bytes(message.payload))
         if request is not None and request.device in self._names:
             self._requests.append(request)
 
