@@ -66,8 +66,8 @@ def test_a_boot_that_was_not_kept_is_declared_gone(tmp_path: Path) -> None:
      b'{"device":1,"boot":"b","ranges":[[1,2]]}', b'{"device":"d","boot":"b","ranges":[[1]]}',
      b'{"device":"d","boot":"b","ranges":[["x",2]]}', b'{"device":"d","boot":"b","ranges":7}',
      b'\xff', b' ' * 5000, b'[' * 4000, b'{"device":"d","boot":"b","ranges":[[1e999,2]]}',
-     b'{"device":"d","boot":"b","ranges":[[-1,2]]}', b'{"device":"d","boot":"b","ranges":[[0,9999999999999999]]}',
-     b'{"device":"d","boot":"b","ranges":[[3,2]]}'],
+     b'{"device":"d","boot":"b","ranges":[[-1,2]]}', b'{"device":"d","boot":"b","ranges":[[3,2]]}',
+     b'{"device":"d","boot":"b","ranges":[[0,9999999999999999]]}'],
 )  # fmt: skip
 def test_other_payloads_are_no_requests(payload: bytes) -> None:
     assert parse_request(payload) is None

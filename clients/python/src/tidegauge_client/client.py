@@ -209,8 +209,8 @@ class Client:
         """Store readings, in batches. Repeat a batch until the API has answered. Each reading is stored once.
 
         `device` and `metric` are those of readings that name none. `keep` keeps them for `send_missing`. Raise
-        ValueError for a value that JSON cannot hold, before anything is sent, and SendError with the readings that were not
-        sent.
+        ValueError for a value that JSON cannot hold, before anything is sent, and SendError with the readings that were
+        not sent.
         """
         timed = with_times(readings)
         if keep is not None:
