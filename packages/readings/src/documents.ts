@@ -80,6 +80,23 @@ export interface GapDocument {
   /** Numbers that were missing below the tracked range; they are not in `missing`. */
   readonly givenUp: number;
   readonly duplicates: number;
+  /** How many of `missing` the sensor declared gone. Absent: none. */
+  readonly gone?: number;
+}
+
+/** Missing readings of one device and boot: an entry of a list, and a request to the sensor to send them again. */
+export interface ResendDocument {
+  readonly device: string;
+  readonly boot: string;
+  /** Inclusive ranges of sequence numbers, ascending. */
+  readonly ranges: readonly (readonly [from: number, to: number])[];
+}
+
+/** Missing readings that sensors may still have: `GET /ledger/missing` of one ingest process. */
+export interface MissingDocument {
+  readonly missing: readonly ResendDocument[];
+  /** Whether there are more. */
+  readonly truncated: boolean;
 }
 
 /** Where sensors publish by MQTT. */
@@ -131,6 +148,10 @@ export interface LedgerDocument {
     readonly givenUp: number;
     /** Stored readings that could not be checked, because details were dropped or did not fit. */
     readonly unjudged: number;
+    /** Numbers that were missing and arrived later. An ingest process of an earlier version has none. */
+    readonly healed?: number;
+    /** How many of `missing` their sensors declared gone. An ingest process of an earlier version has none. */
+    readonly gone?: number;
     readonly list: readonly GapDocument[];
     /** Whether the list was cut, or details were dropped or did not fit. */
     readonly truncated: boolean;

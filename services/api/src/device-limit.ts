@@ -23,6 +23,7 @@ export const DEVICE_OPERATIONS: ReadonlySet<string> = new Set([
   'updateDevice',
   'deleteDevice',
   'listAlerts',
+  'listMissing',
   'live',
   'getSession',
   'beginSession',

@@ -13,6 +13,7 @@ import {
   type LedgerDocument,
   type LinesDocument,
   type LiveLine,
+  type MissingDocument,
   type QuarantineDocument,
   type QuarantineStepDocument,
   type RouteAddedDocument,
@@ -77,6 +78,12 @@ export interface AlertsQuery {
   readonly rule?: string;
   readonly severity?: string;
   readonly after?: string;
+}
+
+interface MissingQuery {
+  readonly limit: number;
+  /** The device and those below it. */
+  readonly device?: string;
 }
 
 export interface QuarantineStep extends QuarantineFilter {
@@ -174,6 +181,12 @@ export class IngestClient {
   /** Every replica's ledger. @throws {IngestError} 503 when none answers. */
   ledgers(): Promise<Answers<LedgerDocument>> {
     return this.#askAll((url) => this.#json<LedgerDocument>(url, 'GET', '/ledger'));
+  }
+
+  /** Every replica's missing readings. @throws {IngestError} 503 when none answers. */
+  missing({ limit, ...query }: MissingQuery): Promise<Answers<MissingDocument>> {
+    const path = `/ledger/missing${search({ limit: String(limit), ...query })}`;
+    return this.#askAll((url) => this.#json<MissingDocument>(url, 'GET', path));
   }
 
   /** The first page of every replica's quarantine. @throws {IngestError} 503 when none answers. */

@@ -10,6 +10,7 @@ import {
   formatTime,
   type LedgerDocument,
   type LiveLine,
+  type MissingDocument,
   type MqttAddressDocument,
   now,
   type QuarantineDocument,
@@ -51,6 +52,8 @@ export class FakeIngest {
     list: [],
     truncated: false,
   };
+  /** Missing readings of all devices. */
+  missing: MissingDocument = { missing: [], truncated: false };
   connected = true;
   /** Where sensors publish. */
   addresses: readonly MqttAddressDocument[] = [];
@@ -168,7 +171,7 @@ export class FakeIngest {
     const { pathname, searchParams } = new URL(request.url!, 'http://ingest');
     const [, area, id, verb] = pathname.split('/').map(decodeURIComponent);
     if (area === 'live') this.#listen(response);
-    else if (area === 'ledger') json(response, 200, this.#ledger());
+    else if (area === 'ledger') json(response, 200, id === 'missing' ? this.missing : this.#ledger());
     else if (area === 'alerts') json(response, 200, this.#alerts(searchParams));
     else if (area === 'readings') await this.#receive(request, response, searchParams);
     else if (area === 'explain') {

@@ -47,6 +47,7 @@ import { itemText } from './quarantine-item.ts';
 import { checkTaking, stepHandlers, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
 import { type RelayOperationOptions, relayOperations } from './relay/operations.ts';
+import { missingDocument } from './resend/missing.ts';
 import type { Retention } from './retention/retention.ts';
 import type { RouteNotes } from './route-notes.ts';
 import type { RouteReloader } from './route-reloader.ts';
@@ -107,6 +108,11 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const steps = stepHandlers(options);
 
   const getLedger: RequestHandler = (_request, response) => void response.json(ledger(options, start));
+  const listMissing: RequestHandler = (request, response) => {
+    const { isListed } = listOf(request, response);
+    const limit = integer(request, 'limit', PAGE.preset, PAGE.most);
+    response.json(missingDocument(pipeline.sequences, isListed, limit));
+  };
   const explanations = new Explanations();
   const enter: RequestHandler = (_request, response, next) => {
     response.once('close', explanations.enter(senderOf(response)));
@@ -179,6 +185,7 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const ofDevices = { limitsDevices: true, isData: true };
   return [
     get('/ledger', 'getLedger', 'read', getLedger),
+    { ...get('/ledger/missing', 'listMissing', 'write', listMissing), limitsDevices: true },
     { ...post('/explain', 'explain', 'write', enter, rawBody(EXPLAIN_BODY_LIMIT), explain), isData: true },
     get('/routes', 'listRoutes', 'read', listRoutes),
     post('/routes', 'addRoute', 'admin', rawBody(ROUTE_BODY_LIMIT), add),
@@ -213,13 +220,18 @@ function queryWithin(request: Request, response: Response): URLSearchParams {
   return searchParams;
 }
 
-/** Alerts of one device and those below it. A sender that is limited to a device receives those of its devices. */
-function alertsPage({ alerts, instance }: AppOptions, request: Request, response: Response) {
+/** The query of a list, and whether it has a device: the one of the query, or of a limited sender, and those below it. */
+function listOf(request: Request, response: Response) {
   const { searchParams } = new URL(request.originalUrl, 'http://localhost');
   const sent = { principal: principalOf(response) };
   const device = searchParams.get('device') ?? limitOf(sent);
   if (device !== null) demandWithin(sent, device);
-  const isListed = (name: string) => isWithin(device, name);
+  return { searchParams, isListed: (name: string) => isWithin(device, name) };
+}
+
+/** Alerts of one device and those below it. A sender that is limited to a device receives those of its devices. */
+function alertsPage({ alerts, instance }: AppOptions, request: Request, response: Response) {
+  const { searchParams, isListed } = listOf(request, response);
   const limit = integer(request, 'limit', PAGE.preset, PAGE.most);
   return alertsDocument(alerts, instance, alertsQuery(searchParams, isListed, limit));
 }
@@ -411,7 +423,7 @@ function ledger(
     const histogram = stages[stage];
     return { count: histogram.count, p50: histogram.quantile(0.5), p99: histogram.quantile(0.99) };
   };
-  const { devices, missing, duplicates, givenUp, unjudged } = sequences;
+  const { devices, missing, duplicates, givenUp, unjudged, healed, gone } = sequences;
   return {
     instance,
     since: start.since,
@@ -439,6 +451,8 @@ function ledger(
       duplicates,
       givenUp,
       unjudged,
+      healed,
+      gone,
       ...sequences.list(),
     },
   };

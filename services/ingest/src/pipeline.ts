@@ -1,4 +1,5 @@
 import {
+  type Declared,
   DecodeError,
   type DeliveryDocument,
   now,
@@ -51,7 +52,8 @@ export interface PipelineOptions {
   /** The clocks of sensors that were never set. Default: none is known. */
   readonly clocks?: SensorClocks;
   /**
-   * Called when numbers were recorded, before their messages are acknowledged, with the least time of their readings.
+   * Called when numbers were recorded, before their messages are acknowledged, with the least time of their readings. It
+   * is infinite when a sensor declared numbers gone.
    */
   readonly onSequences?: (oldest: number) => void;
   /** Registers devices, which can be known. It can be repeated. Default: with their names. */
@@ -160,6 +162,9 @@ export class Pipeline {
   readonly #filter = new SeriesFilter();
   /** The boots of sensors. */
   readonly #texts = new TextCache(1024);
+  readonly #declared: Declared = (device, boot, kept) => {
+    if (this.sequences.declare(device, boot, kept)) this.#options.onSequences?.(Number.POSITIVE_INFINITY);
+  };
   #lastReceived = 0;
   /** The least time of readings whose numbers were recorded since the last call of `onSequences`. */
   #oldestRecorded = Number.POSITIVE_INFINITY;
@@ -278,6 +283,7 @@ export class Pipeline {
       topic,
       notes: route?.notes,
       texts: this.#texts,
+      declared: this.#declared,
     };
     const stateful = skipped || error !== null ? null : route!.stateful;
     const result = stateful === null ? null : stateful.decode(payload, context);
@@ -348,9 +354,8 @@ export class Pipeline {
    */
   deliver(message: RawMessage, client?: string): Promise<DeliveryDocument> {
     const received = this.#receiveTime();
-    const decoded = decodeMessage(this.#options.router, message, received, true, (readings) =>
-      this.#clocks.timed(readings, message.payload, false),
-    );
+    const timed = (readings: readonly Reading[]) => this.#clocks.timed(readings, message.payload, false);
+    const decoded = decodeMessage(this.#options.router, message, received, true, timed, this.#declared);
     return this.#deliver(message, decoded, received, false, client);
   }
 

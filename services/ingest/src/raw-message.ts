@@ -1,4 +1,5 @@
 import {
+  type Declared,
   type DecodeContext,
   DecodeError,
   deviceNameProblem,
@@ -93,6 +94,7 @@ export interface Decoded extends Selected {
  *
  * @param takesNotes whether its units and ignored fields are recorded: once for each message, not at each decoding
  * @param timed gives readings of sensors without a clock their times
+ * @param declared receives what the sensor declares, at the first decoding only
  */
 export function decodeMessage(
   router: Router,
@@ -100,9 +102,10 @@ export function decodeMessage(
   received: number,
   takesNotes = false,
   timed: (readings: readonly Reading[]) => readonly Reading[] = timedAtReceipt,
+  declared?: Declared,
 ): Decoded | DecodeError {
   router.units.take();
-  const decoded = decodeWhole(router, message, received, takesNotes);
+  const decoded = decodeWhole(router, message, received, takesNotes, declared);
   const units = router.units.take();
   if (decoded instanceof DecodeError) return decoded;
   // The process that received relayed readings first has given them their times.
@@ -123,6 +126,7 @@ function decodeWhole(
   message: RawMessage,
   received: number,
   takesNotes: boolean,
+  declared: Declared | undefined,
 ): readonly Reading[] | DecodeError {
   const { source, topic, payload, format } = message;
   if (source === 'http') {
@@ -137,6 +141,7 @@ function decodeWhole(
       received,
       captured: null,
       notes,
+      declared,
     };
     const decode = format === 'influx' ? influxDecoder(influxOptionsOf(router, message)) : formats[format]!;
     return decode(payload, context);

@@ -45,6 +45,8 @@ import { registerWithSite } from './register-with-site.ts';
 import { Boards } from './relay/boards.ts';
 import { measureRelay } from './relay/measure.ts';
 import { Relay } from './relay/relay.ts';
+import { measureResend } from './resend/measure.ts';
+import { startResending } from './resend/start-resending.ts';
 import { checkLimits, type Limits } from './retention/limits.ts';
 import { measureRetention } from './retention/measure.ts';
 import { Retention } from './retention/retention.ts';
@@ -201,7 +203,10 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       config.rollups && store.capabilities.rollups
         ? new RollupWorker(store, `${instance}.${randomUUID()}`, logger.child({ component: 'rollups' }))
         : null;
+    const resending = startResending(config, { pipeline, router, broker, direct });
+    undo.push(() => resending?.stop());
     measure(metrics, pipeline, router, quarantine, backend, mqtt, reloader);
+    measureResend(metrics, resending?.plan ?? null);
     measureDirect(metrics, direct);
     measureRollups(metrics, rollups);
     measureAlerts(metrics, alerts, rulesReloader);

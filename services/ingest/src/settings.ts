@@ -194,6 +194,11 @@ export const settings = defineConfig({
     default: '64MiB',
     help: 'Largest size of the quarantine. Then the sender with the most bytes loses its oldest messages.',
   },
+  resend: {
+    kind: boolean(),
+    default: 'true',
+    help: 'Request readings that the ledger misses from their sensors, on tidegauge/resend/<device>. Sensors that do not subscribe to it are not affected. With SHARE_GROUP nothing is requested.',
+  },
   rollups: {
     kind: boolean(),
     default: 'true',

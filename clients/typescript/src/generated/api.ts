@@ -417,6 +417,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/ledger/missing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Missing readings that a sender can send again
+         * @description The missing sequence numbers of each device and boot, without those that the sensor declared gone. A sender that kept these
+         *     readings sends them again with `POST /v1/readings`. For the others it sends `{"device": "site-3/boiler", "boot": "a1", "kept": 212}`
+         *     there: it has no number below `kept`, or none at all with null. docs/nothing-missing.md describes it. With several ingest
+         *     processes each receives a part of the numbers, so `isKnown` is false and the list is empty.
+         */
+        get: operations["listMissing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/alerts": {
         parameters: {
             query?: never;
@@ -1350,6 +1373,16 @@ export interface components {
              * @description Readings that were stored but not compared with others.
              */
             unjudged: number;
+            /**
+             * Format: int64
+             * @description Numbers that were missing and arrived later. Ingest of an earlier version has none.
+             */
+            healed?: number;
+            /**
+             * Format: int64
+             * @description How many of `missing` their sensors declared gone. Ingest of an earlier version has none.
+             */
+            gone?: number;
             list: {
                 device: string;
                 boot: string;
@@ -1366,6 +1399,11 @@ export interface components {
                 givenUp: number;
                 /** Format: int64 */
                 duplicates: number;
+                /**
+                 * Format: int64
+                 * @description How many of `missing` the sensor declared gone. Absent: none.
+                 */
+                gone?: number;
             }[];
             /** @description True when the list was cut or details were dropped. */
             truncated: boolean;
@@ -3783,6 +3821,69 @@ export interface operations {
                     "application/json": components["schemas"]["Ledger"];
                 };
             };
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMissing: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this device and all devices below it.
+                 * @example site-3/boiler
+                 */
+                device?: components["schemas"]["DeviceName"];
+                /** @description Boots of devices at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The missing readings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "missing": [
+                     *         {
+                     *           "device": "site-3/boiler/probe-7",
+                     *           "boot": "a1",
+                     *           "ranges": [
+                     *             [
+                     *               212,
+                     *               214
+                     *             ]
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "truncated": false,
+                     *       "isKnown": true
+                     *     }
+                     */
+                    "application/json": {
+                        missing: {
+                            device: string;
+                            boot: string;
+                            /** @description Inclusive ranges of sequence numbers in ascending order, the highest of them. */
+                            ranges: number[][];
+                        }[];
+                        /** @description Whether more boots have missing readings. */
+                        truncated: boolean;
+                        /** @description Whether one ingest process receives all readings. */
+                        isKnown: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["NoKey"];
             403: components["responses"]["NotAllowed"];
             429: components["responses"]["TooMany"];
