@@ -46,7 +46,7 @@ interface DebianOptions {
  * Nothing is compiled, so one machine makes the packages of all architectures.
  *
  * @returns the path of the package, and its size
- * @throws {ConfigError} when the time of the sources is not known
+ * @throws {ConfigError} when SOURCE_DATE_EPOCH is no time
  */
 export async function buildDebian(options: DebianOptions): Promise<DebianPackage> {
   const { architecture, out, compression = 'xz' } = options;
@@ -77,7 +77,8 @@ export async function buildDebian(options: DebianOptions): Promise<DebianPackage
     writeFileSync(join(control, 'control'), fields);
     const settings = files.filter((file) => file.startsWith('etc/'));
     writeFileSync(join(control, 'conffiles'), settings.map((file) => `/${file}\n`).join(''));
-    const sums = files.map((file) => `${md5(join(tree, file))}  ${file}\n`);
+    const others = files.filter((file) => !settings.includes(file));
+    const sums = others.map((file) => `${md5(join(tree, file))}  ${file}\n`);
     writeFileSync(join(control, 'md5sums'), sums.join(''));
 
     setModesAndTimes(tree, time);
@@ -104,10 +105,10 @@ async function sourceTime(): Promise<number> {
       throw new ConfigError([`SOURCE_DATE_EPOCH is ${given}: it takes seconds since 1970`]);
     return Number(given);
   }
-  if (!existsSync(join(ROOT, '.git')))
-    throw new ConfigError(['the time of the sources is not known outside a clone: set SOURCE_DATE_EPOCH']);
-  const { stdout } = await runProgram('git', ['log', '-1', '--format=%ct'], { cwd: ROOT });
-  return Number(stdout);
+  // Without this check, git uses the repository of a folder above.
+  const isClone = existsSync(join(ROOT, '.git'));
+  const log = isClone ? await runProgram('git', ['log', '-1', '--format=%ct'], { cwd: ROOT }).catch(() => null) : null;
+  return log === null ? Math.floor(statSync(join(ROOT, 'package.json')).mtimeMs / 1000) : Number(log.stdout);
 }
 
 interface ControlFields {

@@ -9,7 +9,7 @@ export const program = defineCommand({
   name: 'npm run debian',
   summary: 'Makes Debian packages with Node and systemd services. It needs dpkg-deb, and no root.',
   details:
-    'Files have the time SOURCE_DATE_EPOCH, or that of the last commit: the same commit gives the same bytes.',
+    'Files have the time of SOURCE_DATE_EPOCH, or of the last commit: the same commit gives the same bytes.',
   examples: ['npm run debian', 'npm run debian -- arm64 amd64 --output /tmp'],
   settings: {
     architectures: {
