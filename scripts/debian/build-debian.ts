@@ -3,7 +3,6 @@ import {
   chmodSync,
   cpSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -107,7 +106,9 @@ async function sourceTime(): Promise<number> {
   }
   // Without this check, git uses the repository of a folder above.
   const isClone = existsSync(join(ROOT, '.git'));
-  const log = isClone ? await runProgram('git', ['log', '-1', '--format=%ct'], { cwd: ROOT }).catch(() => null) : null;
+  const log = isClone
+    ? await runProgram('git', ['log', '-1', '--format=%ct'], { cwd: ROOT }).catch(() => null)
+    : null;
   return log === null ? Math.floor(statSync(join(ROOT, 'package.json')).mtimeMs / 1000) : Number(log.stdout);
 }
 

@@ -70,7 +70,10 @@ test('the same sources give the same bytes, also with another umask', async (con
   const out = join(folder, 'again');
   await mkdir(out);
   const { file } = await buildDebian({ architecture: HERE, out, compression: 'gzip' });
-  const digest = async (path: string) => createHash('sha256').update(await readFile(path)).digest('hex');
+  const digest = async (path: string) =>
+    createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex');
   assert.equal(await digest(file), await digest(packages.get(HERE)!));
 });
 

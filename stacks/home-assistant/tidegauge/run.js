@@ -11,7 +11,12 @@ const API_PORT = 8080;
 /** The route of ingest without a file of routes, which such a file replaces. */
 const DEFAULT_ROUTE = '- topic: sensors/{device+}/{metric}\n';
 
-const { SUPERVISOR_TOKEN = '', SUPERVISOR = 'http://supervisor', ADDON_DATA = '/data', ADDON_USER } = process.env;
+const {
+  SUPERVISOR_TOKEN = '',
+  SUPERVISOR = 'http://supervisor',
+  ADDON_DATA = '/data',
+  ADDON_USER,
+} = process.env;
 const directory = join(ADDON_DATA, 'tidegauge');
 
 async function prepare() {

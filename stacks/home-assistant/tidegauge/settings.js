@@ -31,7 +31,9 @@ export async function brokerOf(supervisor, token) {
  */
 export function variablesFrom(options, found) {
   if (!options.broker && found === null)
-    throw new Error('Home Assistant has no broker: install the add-on Mosquitto broker, or set the option Broker');
+    throw new Error(
+      'Home Assistant has no broker: install the add-on Mosquitto broker, or set the option Broker',
+    );
   const login = options.broker ? options : { ...found, ...loginOf(options) };
   return {
     BROKER: options.broker || `${found.ssl ? 'mqtts' : 'mqtt'}://${found.host}:${found.port}`,

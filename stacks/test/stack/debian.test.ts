@@ -206,6 +206,6 @@ test('beside an archive of version 0.2 it is not installed, and the reason has t
   await shell('mkdir -p /usr/local/lib/tidegauge/current');
   await assert.rejects(
     on('dpkg', '--install', '/root/9.2.deb'),
-    /Tidegauge 0\.2 from an archive is on this machine[^]*sudo tidegauge uninstall/,
+    /Tidegauge 0\.2 from an archive is on this machine[\s\S]*sudo tidegauge uninstall/,
   );
 });

@@ -83,7 +83,10 @@ test('the broker is that of the options, or that of Home Assistant; without one 
   // The password of Home Assistant does not go to another broker.
   const open = { ...LOG_LEVEL, broker: 'mqtt://192.0.2.11' };
   assert.deepEqual(variablesFrom(open, found), { ...common, BROKER: 'mqtt://192.0.2.11' });
-  assert.throws(() => variablesFrom(LOG_LEVEL, null), /install the add-on Mosquitto broker, or set the option/);
+  assert.throws(
+    () => variablesFrom(LOG_LEVEL, null),
+    /install the add-on Mosquitto broker, or set the option/,
+  );
 });
 
 /** A server on a free port, which is closed after the test. */
@@ -102,7 +105,9 @@ test('a Supervisor without a broker, and one that refuses, are distinguished', a
   const port = await serve(context, ({ headers }, answer) => {
     assert.equal(headers.authorization, 'Bearer token');
     const data = { host: 'core-mosquitto', port: 1883, ssl: false };
-    answer.writeHead(status).end(JSON.stringify(status === 200 ? { result: 'ok', data } : { result: 'error' }));
+    answer
+      .writeHead(status)
+      .end(JSON.stringify(status === 200 ? { result: 'ok', data } : { result: 'error' }));
   });
   const ask = () => brokerOf(`http://127.0.0.1:${port}`, 'token');
   assert.equal(await ask(), null);
