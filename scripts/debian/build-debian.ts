@@ -49,9 +49,8 @@ interface DebianOptions {
  */
 export async function buildDebian(options: DebianOptions): Promise<DebianPackage> {
   const { architecture, out, quick = false } = options;
-  const { version, description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly version: string;
-    readonly description: string;
   };
   const debian = debianVersion(version);
   const time = await sourceTime();
@@ -72,7 +71,7 @@ export async function buildDebian(options: DebianOptions): Promise<DebianPackage
     const control = join(tree, 'DEBIAN');
     cpSync(join(FOLDER, 'control'), control, { recursive: true });
     const kibibytes = files.reduce((sum, file) => sum + Math.ceil(statSync(join(tree, file)).size / 1024), 0);
-    const fields = controlFields({ version: debian, architecture, description, kibibytes });
+    const fields = controlFields({ version: debian, architecture, kibibytes });
     writeFileSync(join(control, 'control'), fields);
     const settings = files.filter((file) => file.startsWith('etc/'));
     writeFileSync(join(control, 'conffiles'), settings.map((file) => `/${file}\n`).join(''));
@@ -116,7 +115,6 @@ async function sourceTime(): Promise<number> {
 interface ControlFields {
   readonly version: string;
   readonly architecture: Architecture;
-  readonly description: string;
   /** The size of the installed files. */
   readonly kibibytes: number;
 }
@@ -124,7 +122,7 @@ interface ControlFields {
 const MAINTAINER = 'The contributors of Tidegauge <tidegauge@example.org>';
 
 /** The file `control` (Debian policy, section 5.3). */
-function controlFields({ version, architecture, description, kibibytes }: ControlFields): string {
+function controlFields({ version, architecture, kibibytes }: ControlFields): string {
   return `Package: tidegauge
 Version: ${version}
 Architecture: ${architecture}
@@ -134,9 +132,9 @@ Depends: ${DEPENDS}
 Suggests: mosquitto-clients, openssl
 Section: net
 Priority: optional
-Description: ${description.charAt(0).toLowerCase()}${description.slice(1)}
- Sensors publish over MQTT to Tidegauge itself, or to a broker from which it reads.
- It acknowledges a message after the database has committed it, and serves a live
+Description: stores readings of IoT sensors over MQTT, each exactly once
+ Sensors publish to Tidegauge itself, or to a broker from which it reads. It
+ acknowledges a message after the database has committed it, and serves a live
  page and an HTTP API. The package has SQLite and its own Node.js.
 `;
 }

@@ -42,7 +42,10 @@ test('all files belong to root, only root can write them, and settings are marke
   const programs = lines.filter((line) => line.startsWith('-rwx')).map((line) => line.split(' ').at(-1));
   assert.deepEqual(programs, ['./usr/bin/tidegauge', './usr/lib/tidegauge/bin/node']);
   assert.equal(await dpkg('--field', built, 'Architecture'), `${HERE}\n`);
-  assert.equal(await dpkg('--info', built, 'conffiles'), '/etc/tidegauge/api.env\n/etc/tidegauge/ingest.env\n');
+  assert.equal(
+    await dpkg('--info', built, 'conffiles'),
+    '/etc/tidegauge/api.env\n/etc/tidegauge/ingest.env\n',
+  );
 });
 
 test('there is a Node for each architecture, with the libraries that Debian 12 has', async () => {
