@@ -8,7 +8,7 @@ const MOST_CONNECTIONS = 256;
 
 /**
  * Serves the API, which listens on loopback, to the Supervisor. Other add-ons are in the same network, so they are
- * refused. Home Assistant shows the page in a frame of its own page.
+ * refused. Home Assistant shows the page in a frame.
  *
  * @param {number} port where it listens
  * @param {number} target the port of the API
