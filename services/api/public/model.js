@@ -163,12 +163,21 @@ export async function learnPauses(now) {
   learning = false;
 }
 
+async function learnPause(sensor) {
+  const { seen } = sensor;
+  const pause = (await pauseOf(sensor)) ?? MOST_UNKNOWN / PAUSES;
+  Object.assign(sensor, { pause, judged: seen });
+}
+
 /**
  * A sensor can send many readings at once, and readings can be received long after their time: the longer of the
  * pauses between receptions and between times counts.
+ *
+ * @returns the usual pause between the reports of a sensor in seconds, null if it has reported once only
+ * @throws {RequestError}
  */
-async function learnPause(sensor) {
-  const { name: device, seen } = sensor;
+export async function pauseOf(sensor) {
+  const { name: device } = sensor;
   const [metric] = [...sensor.metrics].toSorted(([, a], [, b]) => b.time - a.time)[0] ?? [];
   const readings =
     metric === undefined ? [] : (await get('v1/readings', { device, metric, limit: SPARK_POINTS })).readings;
@@ -177,10 +186,7 @@ async function learnPause(sensor) {
     return usualPause([...seconds].sort((a, b) => a - b));
   });
   const known = pauses.filter((pause) => pause !== null);
-  Object.assign(sensor, {
-    pause: known.length === 0 ? MOST_UNKNOWN / PAUSES : Math.max(...known),
-    judged: seen,
-  });
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 /** Fills a sparkline with the newest readings of its metric. Once per sensor and metric. */

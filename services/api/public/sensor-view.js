@@ -30,6 +30,7 @@ let isRead = false;
 
 export function initSensorView() {
   $('edit-sensor').addEventListener('click', () => void edit());
+  $('edit-alerts').addEventListener('click', () => void editAlerts());
   const kept = keptRange();
   isChosen = kept !== undefined;
   range = kept ?? range;
@@ -129,7 +130,7 @@ function paintTitle() {
     ready: 'No sensor yet',
   };
   setText($('sensor-title'), shown === null ? nothing[state] : titleOf(shown));
-  $('edit-sensor').disabled = shown === null;
+  for (const id of ['edit-sensor', 'edit-alerts']) $(id).disabled = shown === null;
   const isSilent = shown !== null && state === 'ready' && (sensor?.metrics.size ?? 0) === 0;
   setText($('sensor-facts'), facts(sensor ?? {}, isSilent));
   const link = sensor === undefined ? '#/history' : historyOf(sensor);
@@ -177,6 +178,15 @@ async function edit() {
     tell('Saved. ', button);
   } catch (error) {
     tell(error.message);
+  }
+}
+
+async function editAlerts() {
+  try {
+    const { openAlerts } = await import('./alert-dialog.js');
+    await openAlerts(shown);
+  } catch (error) {
+    setText($('sensor-said'), error.message);
   }
 }
 
