@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '@tidegauge/service/program';
-import { isNode, isSeq, parseDocument } from 'yaml';
+import { type Document, isNode, isSeq, parseDocument } from 'yaml';
 import { appendEntry, hasData, isJson, STYLE } from './append-entry.ts';
 import { sizeProblem, YamlFile } from './yaml-file.ts';
 
@@ -19,6 +20,7 @@ export function putEntry(text: string, file: string, entry: NamedEntry): string 
   const list = listOf(text, file);
   const index = indexOf(list, entry.name);
   if (index === -1) return appendEntry(text, file, entry) ?? text;
+  if (isDeepStrictEqual(list[index], entry)) return text;
   return changed(text, file, list.with(index, entry), index, entry);
 }
 
@@ -60,7 +62,7 @@ function changed(
 
 /** Null when the other entries need the one that is replaced or removed. */
 function edited(text: string, index: number, entry: object | null): string | null {
-  const document = parseDocument(text, { version: '1.2', uniqueKeys: false });
+  const document: Document = parseDocument(text, { version: '1.2', uniqueKeys: false });
   const { contents } = document;
   if (!isSeq(contents)) return null;
   try {

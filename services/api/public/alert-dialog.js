@@ -251,7 +251,10 @@ async function suggest(sensor, field, hint) {
 function freeName({ name, all }, { metric, above, quiet }) {
   const condition = quiet !== undefined ? 'quiet' : above === undefined ? 'below' : 'above';
   const parts = [name, metric, condition].filter((part) => part !== undefined);
-  const base = parts.join('-').replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(-60);
+  const base = parts
+    .join('-')
+    .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
+    .slice(-60);
   for (let n = 1; ; n += 1) {
     const candidate = n === 1 ? base : `${base}-${n}`;
     if (!all.some((rule) => rule.name === candidate)) return candidate;

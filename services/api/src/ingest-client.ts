@@ -271,7 +271,8 @@ export class IngestClient {
 
   /** Changes a file of every replica, one after the other, because they can share the file. */
   #change<T>(method: string, path: string, sent: object | null): Promise<Answers<T>> {
-    const content = sent === null ? null : { body: Buffer.from(JSON.stringify(sent)), contentType: JSON_TYPE };
+    const content =
+      sent === null ? null : { body: Buffer.from(JSON.stringify(sent)), contentType: JSON_TYPE };
     let last: Promise<unknown> = Promise.resolve();
     return this.#askAll((url) => {
       const next = last.then(() => this.#json<T>(url, method, path, content));

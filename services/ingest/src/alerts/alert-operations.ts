@@ -55,9 +55,7 @@ export function alertOperations({ alerts, alertFiles, instance }: Options): read
       method: 'get',
       path: '/alerts/receivers',
       scope: 'admin',
-      handlers: [
-        (_request, response) => void response.json(receiversDocument(alerts, alertFiles, instance)),
-      ],
+      handlers: [(_request, response) => void response.json(receiversDocument(alerts, alertFiles, instance))],
     },
     ...changesOf(
       'AlertReceiver',
