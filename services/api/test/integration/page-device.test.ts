@@ -77,7 +77,7 @@ test('without a change nothing is stored, and with an unavailable store the dial
     await again.getByLabel('Label').fill('Flow');
     api.outage.cut = true;
     await again.getByRole('button', { name: 'Save' }).click();
-    await until('the reason', async () => /store cannot be reached/i.test(await again.innerText()));
+    await until('the reason', async () => /not accept connections/.test(await again.innerText()));
     api.outage.cut = false;
     await again.getByRole('button', { name: 'Save' }).click();
     await until('the label', async () => (await textOf(page, '#sensor-title')) === 'Flow');
