@@ -369,6 +369,62 @@ export interface AlertsDocument {
   readonly next: string | null;
 }
 
+/** A rule as an entry of the file of alert rules. */
+export interface AlertRuleDocument {
+  readonly name: string;
+  readonly severity: 'info' | 'warning' | 'critical';
+  /** This device and the devices below it; without it all devices. */
+  readonly device?: string;
+  readonly metric?: string;
+  readonly above?: number;
+  readonly below?: number;
+  /** The value at which the alert ends; with both limits one for each. */
+  readonly clear?: number | { readonly above?: number; readonly below?: number };
+  /** Durations such as `5m`. */
+  readonly for?: string;
+  readonly quiet?: string;
+}
+
+/** The alert rules in use of one ingest process: `GET /alerts/rules` on its port. */
+export interface AlertRulesDocument {
+  readonly instance: string;
+  /** Why they are not those of their file; null when they are. */
+  readonly trouble: string | null;
+  readonly rules: readonly AlertRuleDocument[];
+}
+
+/** A receiver of messages about alerts. Its secrets are left out. */
+export interface AlertReceiverDocument {
+  readonly name: string;
+  /** `mqtt` and `webhook` can be settings of ingest, which are not changed here. */
+  readonly kind: string;
+  /** Where it is, without secrets, such as `ntfy.sh`. */
+  readonly target: string;
+  /** Whether it is an entry of the file, which can be changed. */
+  readonly isEntry: boolean;
+  /** Messages since the start of the process. */
+  readonly sent: number;
+  readonly failed: number;
+  readonly dropped: number;
+  /** Messages that it has not accepted yet. */
+  readonly waiting: number;
+}
+
+/** The receivers of one ingest process: `GET /alerts/receivers` on its port. */
+export interface AlertReceiversDocument {
+  readonly instance: string;
+  /** Why they are not those of their file; null when they are. */
+  readonly trouble: string | null;
+  readonly receivers: readonly AlertReceiverDocument[];
+}
+
+/** What one ingest process did with a named entry. */
+export interface EntryChangedDocument {
+  readonly instance: string;
+  /** Whether there was an entry of this name before. */
+  readonly replaced: boolean;
+}
+
 /** The outcome of one HTTP delivery: received = stored + duplicate + quarantined. */
 export interface DeliveryDocument {
   readonly received: number;

@@ -54,6 +54,8 @@ import { wrongReadingHandlers } from './routes/wrong-readings.ts';
 const DEVICE_BODY_LIMIT = 128 * 1024;
 /** Largest body of a request for an annotation, bytes. */
 const ANNOTATION_BODY_LIMIT = 32 * 1024;
+/** Largest body with a rule or a receiver of alerts, bytes, as ingest accepts it. */
+const ALERT_BODY_LIMIT = 16 * 1024;
 /** Largest body with a message to explain or a route, bytes, as ingest accepts it. */
 const ROUTE_BODY_LIMIT = 256 * 1024;
 /** What the JSON of routes and queries may have. A parsed value takes far more memory than its bytes. */
@@ -150,6 +152,7 @@ export function createApp(dependencies: AppDependencies): App {
     annotations: [budget, express.json({ type: () => true, limit: ANNOTATION_BODY_LIMIT })],
     devices: [budget, express.json({ type: () => true, limit: DEVICE_BODY_LIMIT })],
     records: [handedBody(lane), budget, express.json(sent)],
+    alerts: [budget, express.json({ ...sent, limit: ALERT_BODY_LIMIT, verify: hasFewValues })],
     routes: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
     opentsdb: [budget, express.json({ ...sent, verify: hasFewValues })],
   };

@@ -22,6 +22,7 @@ export const DEVICE_OPERATIONS: ReadonlySet<string> = new Set([
   'putDevice',
   'updateDevice',
   'deleteDevice',
+  'setUnit',
   'listAlerts',
   'listMissing',
   'live',

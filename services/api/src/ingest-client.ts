@@ -4,9 +4,12 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type AlertReceiversDocument,
+  type AlertRulesDocument,
   type AlertsDocument,
   type CausesDocument,
   type DeliveryDocument,
+  type EntryChangedDocument,
   type ExplainDocument,
   formatTime,
   isTable,
@@ -280,16 +283,51 @@ export class IngestClient {
    * @throws {IngestError} when no replica added it
    */
   addRoute(route: object): Promise<Answers<RouteAddedDocument>> {
-    const content = { body: Buffer.from(JSON.stringify({ route })), contentType: JSON_TYPE };
+    return this.#change('POST', '/routes', { route });
+  }
+
+  /** The alert rules of every replica, which have the same file. @throws {IngestError} 503 when none answers. */
+  alertRules(): Promise<Answers<AlertRulesDocument>> {
+    return this.#askAll((url) => this.#json<AlertRulesDocument>(url, 'GET', '/alerts/rules'));
+  }
+
+  /** The receivers of messages about alerts of every replica. @throws {IngestError} 503 when none answers. */
+  alertReceivers(): Promise<Answers<AlertReceiversDocument>> {
+    return this.#askAll((url) => this.#json<AlertReceiversDocument>(url, 'GET', '/alerts/receivers'));
+  }
+
+  /**
+   * Puts an entry into a file of every replica, or removes it when `entry` is null.
+   *
+   * @throws {IngestError} when no replica did it
+   */
+  changeEntry(
+    list: 'rules' | 'receivers',
+    name: string,
+    entry: object | null,
+  ): Promise<Answers<EntryChangedDocument>> {
+    const path = `/alerts/${list}/${encodeURIComponent(name)}`;
+    return this.#change(entry === null ? 'DELETE' : 'PUT', path, entry);
+  }
+
+  /** One replica sends a test message to a receiver. @throws {IngestError} 502 when it does not arrive */
+  testReceiver(name: string): Promise<void> {
+    return this.#give(`/alerts/receivers/${encodeURIComponent(name)}/test`, null);
+  }
+
+  /** Changes a file of every replica, one after the other, because they can share the file. */
+  #change<T>(method: string, path: string, sent: object | null): Promise<Answers<T>> {
+    const content =
+      sent === null ? null : { body: Buffer.from(JSON.stringify(sent)), contentType: JSON_TYPE };
     let last: Promise<unknown> = Promise.resolve();
     return this.#askAll((url) => {
-      const next = last.then(() => this.#json<RouteAddedDocument>(url, 'POST', '/routes', content));
+      const next = last.then(() => this.#json<T>(url, method, path, content));
       last = next.catch(() => {});
       return next;
     });
   }
 
-  async #give<T>(path: string, content: Content, patienceMs?: number): Promise<T> {
+  async #give<T>(path: string, content: Content | null, patienceMs?: number): Promise<T> {
     const targets = await this.targets();
     const first = this.#turn++;
     let last: unknown = noTargets(this.#options.urls);

@@ -6,7 +6,6 @@ import {
   formatTime,
   isBalanced,
   isTable,
-  jsonTooLarge,
   type LedgerDocument,
   type LiveLine,
   type NotesDocument,
@@ -32,7 +31,8 @@ import {
   type ServiceOperation,
   senderOf,
 } from '@tidegauge/service';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { type AlertFiles, alertOperations } from './alerts/alert-operations.ts';
 import type { Alerts } from './alerts/alerts.ts';
 import { alertsDocument, alertsQuery } from './alerts/document.ts';
 import { DeliveryTurns } from './delivery-turns.ts';
@@ -48,6 +48,7 @@ import { checkTaking, stepHandlers, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
 import { type RelayOperationOptions, relayOperations } from './relay/operations.ts';
 import { missingDocument } from './resend/missing.ts';
+import { bytesOf, jsonOf, rawBody } from './request-body.ts';
 import type { Retention } from './retention/retention.ts';
 import type { RouteNotes } from './route-notes.ts';
 import type { RouteReloader } from './route-reloader.ts';
@@ -62,8 +63,6 @@ const ROUTE_BODY_LIMIT = 128 * 1024;
 const EXPLAIN_BODY_LIMIT = 256 * 1024;
 /** Memory for the bodies of requests, bytes, at least two of the largest. One client gets half of it. */
 const BODY_BYTES = 8 * 1024 * 1024;
-/** What the JSON of such bodies may have: a mapping with all its tables fits. */
-const ROUTE_JSON = { values: 10_000, depth: 32 };
 
 export interface AppOptions {
   readonly pipeline: Pipeline;
@@ -85,6 +84,7 @@ export interface AppOptions {
   readonly checks: ReadinessChecks;
   readonly reloader: RouteReloader;
   readonly alerts: Alerts;
+  readonly alertFiles: AlertFiles;
   readonly retention: Pick<Retention, 'total'>;
   readonly relay: Pick<RelayOperationOptions, 'relay' | 'boards' | 'store'>;
   /** What an operator should repair although ingest works. */
@@ -206,6 +206,7 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     { ...post('/readings', 'deliverReadings', 'write', budget, payload, deliverReadings), ...ofDevices },
     { ...post('/lines', 'deliverLines', 'write', budget, payload, deliverLines), ...ofDevices },
     { ...get('/alerts', 'listAlerts', 'read', listAlerts), limitsDevices: true },
+    ...alertOperations(options),
     get('/live', 'live', 'read', live),
     ...relayOperations({ ...options.relay, pipeline, router, instance, deliveries }),
   ];
@@ -351,28 +352,6 @@ async function addRoute(
     if (error instanceof FileNotReplaced)
       throw new Problem(409, 'Routes file not writable', `${error.message}.`);
     throw error;
-  }
-}
-
-/** Reads a body as bytes, whatever its type. */
-function rawBody(limit: number, inflate = false): RequestHandler {
-  return express.raw({ type: () => true, limit, inflate });
-}
-
-function bytesOf({ body }: Request): Uint8Array {
-  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-}
-
-/** @throws {Problem} 400, 413 */
-function jsonOf(request: Request): unknown {
-  const body = bytesOf(request);
-  const tooMuch = jsonTooLarge(body, ROUTE_JSON);
-  if (tooMuch !== null) throw new Problem(413, 'Body too large', `The body has ${tooMuch}.`);
-  try {
-    return JSON.parse(String(body));
-  } catch (error) {
-    const detail = `The body is not JSON: ${(error as Error).message}.`;
-    throw new Problem(400, 'Invalid request', detail);
   }
 }
 

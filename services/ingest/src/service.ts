@@ -20,13 +20,14 @@ import {
   type Running,
 } from '@tidegauge/service';
 import { STORE_ERROR_CODES, type Store } from '@tidegauge/storage';
-import { Alerts, type AlertsOptions } from './alerts/alerts.ts';
+import { Alerts } from './alerts/alerts.ts';
+import { EntriesFile } from './alerts/entries-file.ts';
 import { StoreLease } from './alerts/lease.ts';
 import { measureAlerts } from './alerts/measure.ts';
 import { mqttNotices } from './alerts/mqtt-notices.ts';
+import { parseReceivers, type Receiver } from './alerts/receivers-file.ts';
 import type { AlertRule } from './alerts/rule.ts';
-import { loadAlertRules, loadAlertRulesIfAny } from './alerts/rules-file.ts';
-import { RulesReloader } from './alerts/rules-reloader.ts';
+import { parseAlertRules } from './alerts/rules-file.ts';
 import { webhook } from './alerts/webhook.ts';
 import { createApp } from './app.ts';
 import { BrokerSource, brokerOf } from './broker-source.ts';
@@ -90,10 +91,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     levels: levels.used,
     zone: config.timeZone,
   });
-  // A file that is not named need not exist, now or later.
-  const loadAlerts = config.alerts === null ? loadAlertRulesIfAny : loadAlertRules;
-  const alertsFile = config.alerts ?? join(config.dataDir, 'alerts.yml');
-  const rules = loadAlerts(alertsFile);
+  const alertFiles = openAlertFiles(config, logger);
   checkAlertTopic(config, router);
   // Before anything is created, so that a mistake leaves nothing behind.
   if (config.retentionRules !== null) new RetentionRules(loadRules(config.retentionRules), config.retention);
@@ -171,11 +169,12 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       onStored: (readings) => alerts.push(readings),
       onBroken: (error) => broken.reject(error),
     });
+    const fixed = fixedReceivers(config, broker);
     const alerts = new Alerts({
-      rules,
+      rules: alertFiles.rules.entries,
       store,
       lease: new StoreLease(store, instance, config.shareGroup !== null),
-      receivers: receiversOf(config, broker),
+      receivers: [...fixed, ...alertFiles.receivers.entries],
       logger: logger.child({ component: 'alerts' }),
       isReceiving: () => isConnected() && pipeline.trouble === null && pipeline.accounts.spooled === 0,
     });
@@ -183,7 +182,10 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       alerts.replace(changed);
       alerts.start();
     };
-    const rulesReloader = new RulesReloader(alertsFile, loadAlerts, useAlerts, logger);
+    alertFiles.rules.watch(useAlerts);
+    undo.push(() => alertFiles.rules.stop());
+    alertFiles.receivers.watch((entries) => alerts.replaceReceivers([...fixed, ...entries]));
+    undo.push(() => alertFiles.receivers.stop());
     const addresses = mqttAddresses(config);
     const mqtt = () => ({
       connected: isConnected(),
@@ -209,7 +211,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     measureResend(metrics, resending?.plan ?? null);
     measureDirect(metrics, direct);
     measureRollups(metrics, rollups);
-    measureAlerts(metrics, alerts, rulesReloader);
+    measureAlerts(metrics, alerts, alertFiles.rules);
     measureRetention(metrics, retention, keepRules);
     measureRelay(metrics, relay, boards);
     const checks: ReadinessChecks = {
@@ -237,12 +239,14 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       checks,
       reloader,
       alerts,
+      alertFiles: { ...alertFiles, fixed },
       retention,
       relay: { relay, boards, store },
       warnings: () =>
         [
           reloader.warning ?? [],
-          rulesReloader.warning ?? [],
+          alertFiles.rules.warning ?? [],
+          alertFiles.receivers.warning ?? [],
           keepRules.warning ?? [],
           ledgerFile.trouble ?? [],
         ].flat(),
@@ -256,7 +260,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       await checkLimits(store, retentionLimits(config));
       await reportTopicLevels(levels, config.dataDir, store, logger);
       rollups?.start();
-      if (existsSync(alertsFile)) alerts.start();
+      if (alertFiles.rules.exists) alerts.start();
       if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
     };
     if (store.trouble === null) await useStore();
@@ -265,13 +269,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     keepHeapSmall();
     relay?.start();
     for (const source of sources) await source.start(pipeline, signal);
-    if (!existsSync(alertsFile) && alerts.channels.length > 0)
-      logger.warn(
-        { file: alertsFile },
-        'there are no alert rules: they are used as soon as this file exists',
-      );
-    rulesReloader.watch();
-    undo.push(() => rulesReloader.stop());
+    if (!alertFiles.rules.exists && alerts.channels.length > 0)
+      logger.warn('there are no alert rules: they are used as soon as their file exists');
     const from = { broker: brokerUrl ?? undefined, listen: config.listen ?? undefined };
     logger.info({ store: backend, http: http.url, ...from }, 'ingest is ready');
     return { stop, failed: broken.promise };
@@ -349,15 +348,27 @@ function checkAlertTopic(config: Config<typeof settings>, router: Router): void 
   ]);
 }
 
-/** The receivers of messages about alerts. @throws {ConfigError} */
-function receiversOf(
-  config: Config<typeof settings>,
-  broker: BrokerSource | null,
-): NonNullable<AlertsOptions['receivers']> {
-  const { alertTopic, alertWebhook, alertWebhookSecret: secret } = config;
+/**
+ * The files of alert rules and of receivers. A file that is not named need not exist, now or later.
+ *
+ * @throws {ConfigError} when one has a mistake
+ */
+function openAlertFiles({ alerts, dataDir }: Config<typeof settings>, logger: Logger) {
   return {
-    ...(alertTopic === null || broker === null ? {} : { mqtt: mqttNotices(broker.session, alertTopic) }),
-    ...(alertWebhook === null ? {} : { webhook: webhook({ url: alertWebhook, secret }) }),
+    rules: new EntriesFile<AlertRule>({
+      file: alerts ?? join(dataDir, 'alerts.yml'),
+      what: 'alert rules',
+      isRequired: alerts !== null,
+      parse: parseAlertRules,
+      logger,
+    }),
+    receivers: new EntriesFile<Receiver>({
+      file: join(dataDir, 'receivers.yml'),
+      what: 'receivers of alerts',
+      isRequired: false,
+      parse: parseReceivers,
+      logger,
+    }),
   };
 }
 
@@ -372,6 +383,19 @@ function openRelay(
   const directory = join(config.dataDir, 'relay', config.clientId);
   const name = config.boardName ?? hostname();
   return new Relay(config, { directory, store, id: boards.id, name, logger });
+}
+
+/** The receivers of messages about alerts that are settings. @throws {ConfigError} */
+function fixedReceivers(config: Config<typeof settings>, broker: BrokerSource | null): readonly Receiver[] {
+  const { alertTopic, alertWebhook, alertWebhookSecret: secret } = config;
+  const found: Receiver[] = [];
+  const add = (name: 'mqtt' | 'webhook', target: string, send: Receiver['send']) =>
+    void found.push({ name, kind: name, target, version: 'setting', send });
+  if (alertTopic !== null && broker !== null)
+    add('mqtt', alertTopic, mqttNotices(broker.session, alertTopic));
+  if (alertWebhook !== null)
+    add('webhook', new URL(alertWebhook).host, webhook({ url: alertWebhook, secret }));
+  return found;
 }
 
 /**
