@@ -15,7 +15,7 @@ import type {
 import type { DayTotals } from './day-totals.ts';
 import type { RowGroupQuery, RowGroups } from './groups.ts';
 import type { BackendRollups } from './rollups/backend-rollups.ts';
-import type { BackendRecords } from './tables.ts';
+import type { BackendRecords, CompleteRecords } from './tables.ts';
 
 // What an engine implements. docs/adr/0002-store-contract.md has the reasons, docs/adding-a-backend.md the steps.
 
@@ -59,7 +59,7 @@ export interface NumbersQuery extends SeriesName {
 
 /** An engine: the core, and any native versions. */
 export interface Backend
-  extends Pick<Store, 'name' | 'capabilities' | 'open' | 'migrate' | 'health' | 'close'> {
+  extends Pick<Store, 'name' | 'capabilities' | 'open' | 'migrate' | 'health'> {
   readonly readings: BackendReadings;
   readonly records: BackendRecords;
   readonly devices?: DeviceStore;
@@ -67,6 +67,8 @@ export interface Backend
   readonly rollups?: BackendRollups;
   lease?(name: string, holder: string, ms: number): Promise<boolean>;
   space?(): Promise<StoreSpace | null>;
+  /** As `Store.close`. Absent if there is nothing to close. */
+  close?(): Promise<void>;
 }
 
 /** The readings of a complete backend. The wrapper reads rollups. */
@@ -84,7 +86,7 @@ export interface CompleteReadings extends Omit<ReadingStore, 'pages' | 'aggregat
 export interface CompleteBackend
   extends Omit<Store, 'readings' | 'records' | 'rollups' | 'identity' | 'identify'> {
   readonly readings: CompleteReadings;
-  readonly records: BackendRecords;
+  readonly records: CompleteRecords;
   /** Present with `Capabilities.rollups`. */
   readonly rollups?: BackendRollups;
 }

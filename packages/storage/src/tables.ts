@@ -14,8 +14,8 @@ export type TableKind = 'absent' | 'own' | 'ycsb' | 'other';
 /** The mark, for engines that keep a text with a table, such as a comment. It is deleted with the table. */
 export const TABLE_MARK = 'tidegauge:records';
 
-/** A backend's records. The wrapper inspects a table before it passes a call on. */
-export interface BackendRecords extends RecordStore {
+/** The records of a complete backend. The wrapper inspects a table before it passes a call on. */
+export interface CompleteRecords extends RecordStore {
   /** Reads the kind of a table from the database. */
   inspect(table: string): Promise<TableKind>;
   /** Called for a table that is absent. If another process creates it first, that table stays as it is. */
@@ -25,6 +25,10 @@ export interface BackendRecords extends RecordStore {
   /** Drops the table if it is `own` at that moment. @throws {StoreError} FORBIDDEN when it is `ycsb` or `other`. */
   dropTable(table: string): Promise<void>;
 }
+
+/** The records of an engine. `insert` and `update` can be absent if they are upserts. */
+export type BackendRecords = Omit<CompleteRecords, 'insert' | 'update'> &
+  Partial<Pick<CompleteRecords, 'insert' | 'update'>>;
 
 const COLUMN = /^field(?:0|[1-9]\d{0,2})$/;
 

@@ -20,7 +20,7 @@ import { compareText } from './merge.ts';
 import { sortRecords } from './record-batch.ts';
 import { Rollups } from './rollups/rollups.ts';
 import { SeriesBound } from './series-bound.ts';
-import { type BackendRecords, demandRecords, TableGuard } from './tables.ts';
+import { type CompleteRecords, demandRecords, TableGuard } from './tables.ts';
 
 /** All operations that a store reports. Metrics create their labels from this list at the start. */
 export const STORE_OPERATIONS = [
@@ -547,7 +547,7 @@ function wrapRollups(rollups: Rollups | null, gate: Gate): RollupStore {
   };
 }
 
-function wrapRecords(inner: BackendRecords, lastWins: boolean, gate: Gate): RecordStore {
+function wrapRecords(inner: CompleteRecords, lastWins: boolean, gate: Gate): RecordStore {
   const tables = new TableGuard((table) => inner.inspect(table));
   return {
     async createTable(table, fieldCount) {

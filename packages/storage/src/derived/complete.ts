@@ -4,6 +4,7 @@ import { Cells } from './cells.ts';
 import { DerivedDevices } from './devices.ts';
 import { DerivedLeases } from './leases.ts';
 import { completeReadings, latestOf } from './readings.ts';
+import { completeRecords } from './records.ts';
 import { isReserved } from './reserved.ts';
 import { DerivedRollups } from './rollups.ts';
 import { DerivedUnits } from './units.ts';
@@ -15,7 +16,7 @@ import { DerivedUnits } from './units.ts';
  * and comparisons, on a database that is used in this way only.
  */
 export function complete(engine: Backend, native = true): CompleteBackend {
-  const { name, capabilities, records } = engine;
+  const { name, capabilities } = engine;
   const readings = native ? engine.readings : coreOf(engine.readings);
   const { maxBatch } = capabilities;
   const latest: NativeReadings['latest'] =
@@ -36,7 +37,7 @@ export function complete(engine: Backend, native = true): CompleteBackend {
   return {
     name,
     capabilities,
-    records,
+    records: completeRecords(engine.records),
     devices,
     readings: completeReadings(readings, { latest, devices, units: new DerivedUnits(cells), hasReserved }),
     ...(rollups === undefined ? {} : { rollups }),
@@ -49,7 +50,7 @@ export function complete(engine: Backend, native = true): CompleteBackend {
     health: () => engine.health(),
     lease: (key, holder, ms) => lease?.call(engine, key, holder, ms) ?? leases.take(key, holder, ms),
     space: async () => (await engine.space?.()) ?? null,
-    close: () => engine.close(),
+    close: async () => engine.close?.(),
   };
 }
 
