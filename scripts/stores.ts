@@ -80,6 +80,13 @@ const PAGES: Readonly<Record<string, Page>> = {
     page: 'mongodb',
     proven: 'FerretDB 2.7 on DocumentDB, which is compatible with MongoDB. MongoDB itself is not tested',
   },
+  influxdb: {
+    title: 'InfluxDB',
+    choose: 'an existing server, and Grafana on the same data',
+    example: 'influxdb://tidegauge:secret@db/tidegauge',
+    page: 'influxdb',
+    proven: 'InfluxDB 1.8.10',
+  },
   null: {
     title: 'null',
     choose: 'benchmarks only: it discards every write',

@@ -16,6 +16,7 @@ const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
   cassandra: () => import('./cassandra/index.ts'),
   hbase: () => import('./hbase/index.ts'),
   mongodb: () => import('./mongodb/index.ts'),
+  influxdb: () => import('./influxdb/index.ts'),
   null: () => import('./null/index.ts'),
   postgres: () => import('./postgres/index.ts'),
   citus: () => import('./postgres/index.ts'),
