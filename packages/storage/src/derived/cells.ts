@@ -11,7 +11,7 @@ export interface Cell {
 }
 
 /** What cells need of an engine. */
-export type CellReadings = Pick<CoreReadings, 'write' | 'range' | 'delete'> & Pick<NativeReadings, 'latest'>;
+type CellReadings = Pick<CoreReadings, 'write' | 'range' | 'delete'> & Pick<NativeReadings, 'latest'>;
 
 /**
  * Small texts in readings at time 0. A cell is replaced as a whole, and of several writes the last one wins. So two
