@@ -13,7 +13,7 @@ interface Result {
   readonly series?: readonly {
     readonly tags?: Row;
     readonly columns: readonly string[];
-    readonly values: readonly (readonly unknown[])[];
+    readonly values?: readonly (readonly unknown[])[];
   }[];
 }
 
@@ -58,7 +58,7 @@ export class Client {
     const text = await this.#request(`/query?db=${this.database}&epoch=u`, body);
     const [{ error, series = [] }] = (JSON.parse(text) as { results: [Result] }).results;
     if (error !== undefined) throw answerError(200, error, this.place);
-    return series.flatMap(({ tags, columns, values }) =>
+    return series.flatMap(({ tags, columns, values = [] }) =>
       values.map((row) => ({ ...tags, ...Object.fromEntries(columns.map((name, at) => [name, row[at]])) })),
     );
   }
