@@ -58,8 +58,7 @@ export interface NumbersQuery extends SeriesName {
 }
 
 /** An engine: the core, and any native versions. */
-export interface Backend
-  extends Pick<Store, 'name' | 'capabilities' | 'open' | 'migrate' | 'health'> {
+export interface Backend extends Pick<Store, 'name' | 'capabilities' | 'open' | 'migrate' | 'health'> {
   readonly readings: BackendReadings;
   readonly records: BackendRecords;
   readonly devices?: DeviceStore;

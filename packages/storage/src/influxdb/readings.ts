@@ -27,7 +27,9 @@ export class InfluxdbReadings implements BackendReadings {
     return rangeOfNames(query, this, async (metric, { from, to, order, limit }) => {
       const rest = `order by time ${order} limit ${limit}`;
       const page = `select n, m from readings where ${SERIES} and ${between(from, to)} ${rest}`;
-      return (await this.#client.query(page, { device, metric })).map((row) => toReading(device, metric, row));
+      return (await this.#client.query(page, { device, metric })).map((row) =>
+        toReading(device, metric, row),
+      );
     });
   }
 

@@ -106,7 +106,7 @@ test('ntfy, Telegram, Matrix and Slack receive a message as they document it', a
   );
 });
 
-test('a message tells what happened in words', async (context) => {
+test('a message reports what happened in words', async (context) => {
   const titleOf = async (more: Partial<Alert>) => {
     const { body } = await sent(context, (url) => ({ kind: 'ntfy', url: `${url}/a` }), notice(more));
     return (body as { title: string }).title.replace('küche/<a>: ', '');
