@@ -147,14 +147,14 @@ module.exports = {
       name: 'backends-apart',
       comment: 'a backend imports the contract and shared helpers, never another backend',
       severity: 'error',
-      from: { path: '^packages/storage/src/([^/]+)/', pathNot: '^packages/storage/src/rollups/' },
+      from: { path: '^packages/storage/src/([^/]+)/', pathNot: '^packages/storage/src/(rollups|derived)/' },
       to: { path: '^packages/storage/src/([^/]+)/', pathNot: '^packages/storage/src/($1|rollups)/' },
     },
     {
       name: 'only-the-registry-loads-backends',
       severity: 'error',
-      from: { path: '^packages/storage/src/([^/]+\\.ts$|rollups/)', pathNot: 'registry\\.ts$' },
-      to: { path: '^packages/storage/src/[^/]+/', pathNot: '^packages/storage/src/rollups/' },
+      from: { path: '^packages/storage/src/([^/]+\\.ts$|(rollups|derived)/)', pathNot: 'registry\\.ts$' },
+      to: { path: '^packages/storage/src/[^/]+/', pathNot: '^packages/storage/src/(rollups|derived)/' },
     },
     {
       name: 'no-lab-in-services',

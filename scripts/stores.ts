@@ -8,9 +8,14 @@ export const FILE = join(ROOT, 'docs', 'stores.md');
 export const ENGINE_PAGES = globSync('packages/storage/docs/*.md', { cwd: ROOT }).map((file) =>
   join(ROOT, file),
 );
+/** It has the table of stores between markers. */
+export const README = join(ROOT, 'packages/storage/README.md');
 
 interface Page {
+  readonly title: string;
   readonly example: string;
+  /** When to choose it. */
+  readonly choose: string;
   /** The page of the engine in packages/storage/docs. */
   readonly page?: string;
   /** The server of its conformance run. */
@@ -20,42 +25,74 @@ interface Page {
 /** Facts that are not in the code of a store, by scheme, in the order of the page. */
 const PAGES: Readonly<Record<string, Page>> = {
   sqlite: {
+    title: 'SQLite',
+    choose: 'one board; the default',
     example: 'sqlite:./data/tidegauge.db',
     page: 'sqlite',
     proven: 'the SQLite of Node.js 24',
   },
-  json: { example: 'json:./data/readings', page: 'json', proven: 'files in a temporary directory' },
+  json: {
+    title: 'JSON files',
+    choose: 'little data, and text tools',
+    example: 'json:./data/readings',
+    page: 'json',
+    proven: 'files in a temporary directory',
+  },
   postgres: {
+    title: 'PostgreSQL',
+    choose: 'several machines, and SQL',
     example: 'postgres://tidegauge:secret@db/tidegauge',
     page: 'postgres',
     proven: 'PostgreSQL 15 of Debian 12',
   },
   citus: {
+    title: 'Citus',
+    choose: 'more than one PostgreSQL server can take',
     example: 'citus://tidegauge:secret@coordinator/tidegauge?rf=2&shards=8',
     page: 'postgres',
     proven: 'Citus 13.2 on PostgreSQL 15, a coordinator and two workers. Skipped if it is not installed',
   },
   mariadb: {
+    title: 'MariaDB',
+    choose: 'several machines, and readings that are kept for a fixed time',
     example: 'mariadb://tidegauge:secret@db/tidegauge',
     page: 'mariadb',
     proven: 'MariaDB 10.11 of Debian 12',
   },
   cassandra: {
+    title: 'Cassandra',
+    choose: 'writes that continue while a node is down',
     example: 'cassandra://tidegauge:secret@db1,db2,db3/tidegauge?rf=3',
     page: 'cassandra',
     proven: 'Cassandra 5.0, one node and three nodes',
   },
   hbase: {
+    title: 'HBase',
+    choose: 'an existing cluster with HDFS',
     example: 'hbase://zk1,zk2,zk3/tidegauge?presplit=16',
     page: 'hbase',
     proven: 'HBase 2.6.1, standalone and three region servers on HDFS',
   },
   mongodb: {
+    title: 'MongoDB',
+    choose: 'an existing replica set',
     example: 'mongodb://tidegauge:secret@db/tidegauge',
     page: 'mongodb',
     proven: 'FerretDB 2.7 on DocumentDB, which is compatible with MongoDB. MongoDB itself is not tested',
   },
-  null: { example: 'null:', proven: 'not tested: it discards every write' },
+  influxdb: {
+    title: 'InfluxDB',
+    choose: 'an existing server, and Grafana on the same data',
+    example: 'influxdb://tidegauge:secret@db/tidegauge',
+    page: 'influxdb',
+    proven: 'InfluxDB 1.8.10',
+  },
+  null: {
+    title: 'null',
+    choose: 'benchmarks only: it discards every write',
+    example: 'null:',
+    proven: 'not tested: it discards every write',
+  },
 };
 
 /** One line per capability. */
@@ -149,8 +186,20 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
+/** The README of the package with the table of stores as `PAGES` has it. */
+export function readmePage(): string {
+  const rows = Object.values(PAGES).map(({ title, page, example, choose }) => [
+    page === undefined ? title : `[${title}](docs/${page}.md)`,
+    `\`${example}\``,
+    choose,
+  ]);
+  const written = `<!-- stores -->\n${table(['store', 'URL', 'choose it for'], rows)}\n<!-- /stores -->`;
+  return readFileSync(README, 'utf8').replace(/<!-- stores -->\n[\s\S]*?<!-- \/stores -->/, () => written);
+}
+
 /** Writes the pages. */
 export async function writePages(): Promise<void> {
+  writeFileSync(README, readmePage());
   writeFileSync(FILE, await storesPage());
   for (const file of ENGINE_PAGES) writeFileSync(file, await enginePage(file));
 }

@@ -136,6 +136,9 @@ export const ALERT_CASES: readonly AlertCase[] = [
     clearedAt: 72,
     edge: spool(steady(limit.spoolRatio * GB)),
   },
+  level('TidegaugeRelayBoardLost', ingest('tidegauge_relay_boards_lost'), { well: 0, bad: 1, edge: 0 }, 14),
+  level('TidegaugeRelayFailing', ingest('tidegauge_relay_failing_centres'), { well: 0, bad: 1, edge: 0 }, 31),
+  level('TidegaugeRelayUnequal', ingest('tidegauge_relay_unequal_days'), { well: 0, bad: 2, edge: 0 }, 14),
   {
     alert: 'TidegaugeQuarantineDropping',
     intervalSeconds: 15,

@@ -128,6 +128,32 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
         'The spool of {{ $labels.instance }} is {{ $value | humanizePercentage }} full. When it is full, ingest stops receiving and messages wait in the broker.',
     },
     {
+      name: 'TidegaugeRelayBoardLost',
+      severity: 'warning',
+      expr: 'tidegauge_relay_boards_lost > 0',
+      forSeconds: MINUTE,
+      summary: 'A board that relays to a centre has no contact with it.',
+      description: '{{ $labels.instance }} has no contact with {{ $value }} boards.',
+    },
+    {
+      name: 'TidegaugeRelayFailing',
+      severity: 'warning',
+      expr: 'tidegauge_relay_failing_centres > 0',
+      forSeconds: 5 * MINUTE,
+      summary: 'A board cannot send its readings to a centre.',
+      description:
+        '{{ $value }} centres of {{ $labels.instance }} do not take its readings, which wait on its disk.',
+    },
+    {
+      name: 'TidegaugeRelayUnequal',
+      severity: 'warning',
+      expr: 'tidegauge_relay_unequal_days > 0',
+      forSeconds: MINUTE,
+      summary: 'Readings of a board differ from those of its centre.',
+      description:
+        '{{ $value }} days of devices of {{ $labels.instance }} differ from its centre after they were sent again.',
+    },
+    {
       name: 'TidegaugeQuarantineDropping',
       severity: 'critical',
       expr: `(${countedIn('tidegauge_quarantine_dropped_total', 15 * MINUTE)}) > 0`,

@@ -24,25 +24,24 @@ const HEIGHT = 900;
 const CHART_PIXELS = 460;
 const TIMEOUT_MS = 120_000;
 
-export interface DrawOptions {
-  /** Names the pictures: `healthy`. */
+export interface ShownOptions {
+  /** What the system is like. It names the pictures: `healthy`. */
   readonly state: string;
   readonly prometheus: Prometheus;
   readonly scrapeMs: number;
   /** The time shown, until now. */
   readonly seconds: number;
-  /** The end of the time shown. Default: now. */
-  readonly to?: number;
   /** The API, and the metric that is chosen, for the dashboard Latest. */
   readonly latest?: { readonly api: string; readonly metric: string };
   /** Uids. Default: all. */
   readonly dashboards?: readonly string[];
   /** Titles of the rows to draw. Default: all. */
-  readonly rows?: RegExp;
+  readonly rows?: RegExp | undefined;
 }
 
 /** A panel as drawn. */
 export interface Drawn {
+  readonly state: string;
   readonly dashboard: string;
   readonly title: string;
   /** Pixels of the page. */
@@ -56,6 +55,7 @@ export interface Drawn {
 
 /** What the page draws: the panels of a dashboard with the answers to their queries, and the time shown. */
 export interface DrawingModel {
+  readonly state: string;
   readonly uid: string;
   readonly panels: readonly PanelWithAnswers[];
   readonly from: number;
@@ -100,27 +100,26 @@ async function hashOf(files: readonly string[]): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-/**
- * Draws dashboards with Grafana's published libraries from the answers of a Prometheus to their queries, on a wide and
- * on a narrow page. Closed rows are open. With the variable TIDEGAUGE_DRAWINGS, pictures are in that folder, as
- * `STATE-WIDTH/UID.png`.
- */
-export async function drawDashboards(options: DrawOptions): Promise<Drawn[]> {
-  const to = options.to ?? Date.now();
+/** What dashboards show now: their panels with the answers of a Prometheus. Closed rows are open. */
+export async function shownNow(options: ShownOptions): Promise<DrawingModel[]> {
+  const to = Date.now();
   const chosen = ALL_DASHBOARDS.filter(({ uid }) => options.dashboards?.includes(uid!) ?? true);
-  const models = await Promise.all(
+  return Promise.all(
     chosen.map(async (dashboard) => ({
+      state: options.state,
       uid: dashboard.uid!,
       panels: await panelsWithAnswers(dashboard, options, to),
       from: to - options.seconds * 1000,
       to,
     })),
   );
-  return drawModels(models, options.state);
 }
 
-/** Draws panels with the given answers to their queries, as `drawDashboards` does. */
-export async function drawModels(models: readonly DrawingModel[], state: string): Promise<Drawn[]> {
+/**
+ * Draws dashboards with Grafana's published libraries, on a wide and on a narrow page. With the variable
+ * TIDEGAUGE_DRAWINGS, pictures are in that folder, as `STATE-WIDTH/UID.png`.
+ */
+export async function drawModels(models: readonly DrawingModel[]): Promise<Drawn[]> {
   const address = pathToFileURL(join(await drawingPage(), 'index.html')).href;
   const folder = process.env.TIDEGAUGE_DRAWINGS;
   const panels: Drawn[] = [];
@@ -130,10 +129,11 @@ export async function drawModels(models: readonly DrawingModel[], state: string)
     await page.goto(address);
     for (const width of WIDTHS) {
       for (const model of models) {
+        const { state, uid } = model;
         const read = await drawn(page, width, model);
-        panels.push(...read.map((panel) => ({ dashboard: model.uid, width, ...panel })));
+        panels.push(...read.map((panel) => ({ state, dashboard: uid, width, ...panel })));
         if (folder === undefined) continue;
-        const path = join(folder, `${state}-${width}`, `${model.uid}.png`);
+        const path = join(folder, `${state}-${width}`, `${uid}.png`);
         await page.screenshot({ path, timeout: TIMEOUT_MS });
       }
     }
@@ -143,7 +143,7 @@ export async function drawModels(models: readonly DrawingModel[], state: string)
   return panels;
 }
 
-type ReadPanel = Omit<Drawn, 'dashboard' | 'width'>;
+type ReadPanel = Omit<Drawn, 'state' | 'dashboard' | 'width'>;
 
 /** The functions of the page that draws. */
 interface DrawingPage {
@@ -167,14 +167,15 @@ export function drawingFaults(
 ): string[] {
   return panels.flatMap((panel) => {
     const faults = panel.isEmpty && !mayBeEmpty(panel) ? ['has no data', ...panel.faults] : panel.faults;
-    return faults.map((fault) => `${panel.dashboard} at ${panel.width} px, ${panel.title}: ${fault}`);
+    const { state, dashboard, width, title } = panel;
+    return faults.map((fault) => `${state}: ${dashboard} at ${width} px, ${title}: ${fault}`);
   });
 }
 
 /** The panels of a dashboard in the order in which they are shown, those of closed rows too, with their answers. */
 async function panelsWithAnswers(
   dashboard: Dashboard,
-  options: DrawOptions,
+  options: ShownOptions,
   to: number,
 ): Promise<PanelWithAnswers[]> {
   const shown: (Panel | RowPanel)[] = [];
@@ -201,7 +202,7 @@ interface PrometheusTarget {
   readonly instant?: boolean;
 }
 
-async function answersOf(panel: Panel, options: DrawOptions, to: number): Promise<object[]> {
+async function answersOf(panel: Panel, options: ShownOptions, to: number): Promise<object[]> {
   const targets = (panel.targets ?? []) as unknown as readonly (PrometheusTarget | OpenTsdbTarget)[];
   const answers = await Promise.all(
     targets.map((target) =>
@@ -215,7 +216,7 @@ async function answersOf(panel: Panel, options: DrawOptions, to: number): Promis
 async function fromPrometheus(
   { interval }: Panel,
   { refId, expr, legendFormat = '', format = 'time_series', instant = false }: PrometheusTarget,
-  { prometheus, scrapeMs, seconds }: DrawOptions,
+  { prometheus, scrapeMs, seconds }: ShownOptions,
   to: number,
 ): Promise<object[]> {
   const scrape = scrapeMs / 1000;
@@ -245,7 +246,7 @@ async function fromPrometheus(
 /** The answer of the API to a query of OpenTSDB for every device. */
 async function fromOpenTsdb(
   target: OpenTsdbTarget & { readonly refId?: string },
-  { latest, seconds }: DrawOptions,
+  { latest, seconds }: ShownOptions,
   to: number,
 ): Promise<object[]> {
   if (latest === undefined) return [];

@@ -20,9 +20,20 @@ publish_lines() {
   send -t "$1" -l
 }
 
+# Prints each message of the topic $1 as a line, for $2 seconds. Fails without a broker.
+receive() {
+  connect "$2" stdbuf -oL mosquitto_sub -t "$1" || [ $? -eq 124 ]
+}
+
 # Calls mosquitto_pub, for TIMEOUT seconds at most. While the broker is unavailable it can wait that long.
-send() (
+send() {
+  connect "${TIMEOUT:-10}" mosquitto_pub "$@"
+}
+
+# Calls a program for $1 seconds at most, with the address and the login of the broker.
+connect() (
+  set -- "$@" -h "${BROKER:-127.0.0.1}" -p "${PORT:-$([ -n "${CA_FILE:-}" ] && echo 8883 || echo 1883)}" -q 1
   if [ -n "${CA_FILE:-}" ]; then set -- "$@" --cafile "$CA_FILE"; fi
   if [ -n "${MQTT_USER:-}" ]; then set -- "$@" -u "$MQTT_USER" -P "${MQTT_PASSWORD:-}"; fi
-  timeout "${TIMEOUT:-10}" mosquitto_pub -h "${BROKER:-127.0.0.1}" -p "${PORT:-$([ -n "${CA_FILE:-}" ] && echo 8883 || echo 1883)}" -q 1 "$@"
+  timeout "$@"
 )

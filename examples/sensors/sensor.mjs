@@ -15,7 +15,11 @@ const {
   INTERVAL_MS = '1000',
 } = process.env;
 const COUNT = Number(process.env.COUNT ?? Number.POSITIVE_INFINITY);
-const topic = `sensors/${MQTT_USER ?? 'site-1'}/server/load`;
+const device = `${MQTT_USER ?? 'site-1'}/server`;
+const topic = `sensors/${device}/load`;
+/** The last readings by number, to send again what did not arrive. */
+const KEEP = 10_000;
+const kept = new Map();
 
 // A new boot at every start, and a number for each reading. The ledger then lists each missing reading.
 const boot = randomBytes(4).toString('hex');
@@ -27,6 +31,14 @@ const client = mqtt.connect(BROKER_URL, {
 });
 client.on('error', ({ message }) => console.error(message));
 client.on('reconnect', () => console.error('connecting again'));
+client.on('connect', () => client.subscribe(`tidegauge/resend/${device}`));
+client.on('message', (_topic, payload) => {
+  try {
+    sendAgain(JSON.parse(payload));
+  } catch (error) {
+    console.error(`no request: ${error.message}`);
+  }
+});
 
 const timer = setInterval(publish, Number(INTERVAL_MS));
 publish();
@@ -35,9 +47,21 @@ function publish() {
   // The time of the measurement: a reading that waits while the broker is unavailable keeps it.
   const reading = { t: Date.now(), v: loadavg()[0], boot, seq };
   seq += 1;
+  kept.set(reading.seq, JSON.stringify(reading));
+  kept.delete(seq - 1 - KEEP);
   // MQTT.js keeps messages in memory while the broker is unavailable, and publishes them after it reconnects.
-  client.publish(topic, JSON.stringify(reading), { qos: 1 });
+  client.publish(topic, kept.get(reading.seq), { qos: 1 });
   if (seq >= COUNT) stop();
+}
+
+/** Answers a request: publishes what is kept, and states which is the first one if older ones are requested. */
+function sendAgain(request) {
+  const [oldest = null] = request.boot === boot ? kept.keys() : [];
+  for (const [from, to] of request.ranges)
+    for (let number = Math.max(from, oldest ?? seq); number <= Math.min(to, seq - 1); number++)
+      client.publish(topic, kept.get(number), { qos: 1 });
+  if (oldest !== null && request.ranges[0][0] >= oldest) return;
+  client.publish(`sensors/${device}/kept`, JSON.stringify({ boot: request.boot, kept: oldest }), { qos: 1 });
 }
 
 /** Waits until the broker has acknowledged all readings. */

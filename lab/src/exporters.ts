@@ -6,6 +6,8 @@ import { findProgram } from './debian.ts';
 import { go } from './go.ts';
 
 const READY_MS = 30_000;
+/** Where the additional disk is, for the exporter only. Legends of dashboards have room for such a name. */
+const MOUNT = '/srv';
 
 /** The exporters that stacks/monitoring deploys, in the same versions, by database. */
 export const EXPORTERS = {
@@ -62,15 +64,13 @@ export async function startNodeExporterWithDisk(megabytes: number): Promise<Node
   const mkfs = await findProgram('mkfs.ext4', 'e2fsprogs');
   const directory = temporaryDirectory('disk');
   const image = join(directory.path, 'image');
-  const folder = join(directory.path, 'disk');
-  await mkdir(folder);
   try {
     await runProgram('truncate', ['--size', `${megabytes}M`, image]);
     await runProgram(mkfs, ['-q', '-m', '0', image]);
     // A separate process namespace, because the exporter reads the mounts of process 1.
     const alone = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const script = 'mount -o loop "$1" "$2"; shift 2; exec "$@"';
-    const command = ['sh', '-ec', script, 'sh', image, folder, await nodeExporter()];
+    const command = ['sh', '-ec', script, 'sh', image, MOUNT, await nodeExporter()];
     // unshare does not forward SIGTERM. With --kill-child the exporter ends when unshare is killed.
     const server = await launch('node exporter', 'unshare', {
       args: [...alone, ...command],
@@ -79,7 +79,7 @@ export async function startNodeExporterWithDisk(megabytes: number): Promise<Node
     const children = await readFile(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8');
     return {
       ...server,
-      disk: join('/proc', children.trim(), 'root', folder),
+      disk: join('/proc', children.trim(), 'root', MOUNT),
       async stop() {
         await server.stop();
         directory.remove();

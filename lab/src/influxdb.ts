@@ -1,19 +1,36 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePorts, launchServer, temporaryDirectory } from '@tidegauge/process';
+import {
+  freePorts,
+  launchServer,
+  runProgram,
+  type ServerProcess,
+  temporaryDirectory,
+} from '@tidegauge/process';
 import { fetchFor } from '@tidegauge/service';
 import { buildGoProgram } from './go-program.ts';
+import { inGroup, type NodeGroup } from './node-group.ts';
 
 /** The last version 1 with its source in a Go module that builds without a compiler for Rust. */
 export const INFLUXDB_VERSION = '1.8.10';
+const MODULE = 'github.com/influxdata/influxdb';
 const READY_MS = 30_000;
 const ASK_MS = 30_000;
 
 export interface InfluxDb {
   readonly url: string;
+  readonly port: number;
   readonly pid: number;
+  /** The folder of its data. */
+  readonly directory: string;
   /** Runs a statement in InfluxQL. Resolves to the rows of the first series of its result. */
   query(statement: string, database?: string): Promise<readonly (readonly unknown[])[]>;
+  /** Writes all databases to a file in line protocol, with its program `influx_inspect`, which is built once. */
+  exportTo(file: string): Promise<void>;
+  /** Kills it without a shutdown, as a power failure would. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port with its data. If it runs, it is stopped first, in an orderly way. */
+  restart(): Promise<void>;
   /** Stops it in an orderly way, and removes its data. May be called twice. */
   stop(): Promise<void>;
 }
@@ -22,12 +39,13 @@ export interface InfluxDb {
  * Starts InfluxDB 1.8 on loopback, as a child of this process, with its default settings: the write-ahead log is synced
  * before a write is acknowledged, and no login is needed. Builds it from its Go module once.
  *
+ * @param group the server runs in it; null: no limit of memory
  * @throws {Error} when it cannot be built, or is not ready within 30 s
  */
-export async function startInfluxDb(): Promise<InfluxDb> {
+export async function startInfluxDb(group: NodeGroup | null = null): Promise<InfluxDb> {
   const command = await buildGoProgram({
     name: 'influxd',
-    module: 'github.com/influxdata/influxdb',
+    module: MODULE,
     version: `v${INFLUXDB_VERSION}`,
     main: './cmd/influxd',
   });
@@ -37,19 +55,27 @@ export async function startInfluxDb(): Promise<InfluxDb> {
   const config = join(directory.path, 'influxdb.conf');
   await mkdir(join(directory.path, 'data'));
   await writeFile(config, configuration(directory.path, port, backupPort));
-  const server = await launchServer({
-    name: `influxd on 127.0.0.1:${port}`,
-    command,
-    args: ['run', '-config', config],
-    ready: () => answers(`${url}/ping`),
-    readyMs: READY_MS,
-  }).catch((error: unknown) => {
+  const launch = (): Promise<ServerProcess> =>
+    launchServer(
+      inGroup(group, {
+        name: `influxd on 127.0.0.1:${port}`,
+        command,
+        args: ['run', '-config', config],
+        ready: () => answers(`${url}/ping`),
+        readyMs: READY_MS,
+      }),
+    );
+  let server = await launch().catch((error: unknown) => {
     directory.remove();
     throw error;
   });
   return {
     url,
-    pid: server.pid,
+    port,
+    get pid() {
+      return server.pid;
+    },
+    directory: join(directory.path, 'data'),
     async query(statement, database) {
       const query = new URLSearchParams({
         q: statement,
@@ -63,6 +89,26 @@ export async function startInfluxDb(): Promise<InfluxDb> {
       const [result] = results;
       if (result?.error !== undefined) throw new Error(`InfluxDB: ${result.error}`);
       return result?.series?.[0]?.values ?? [];
+    },
+    async exportTo(file) {
+      const program = await buildGoProgram({
+        name: 'influx_inspect',
+        module: MODULE,
+        version: `v${INFLUXDB_VERSION}`,
+        main: './cmd/influx_inspect',
+      });
+      const folders = [
+        '-datadir',
+        join(directory.path, 'data/data'),
+        '-waldir',
+        join(directory.path, 'data/wal'),
+      ];
+      await runProgram(program, ['export', ...folders, '-out', file]);
+    },
+    kill: () => server.kill(),
+    async restart() {
+      await server.stop();
+      server = await launch();
     },
     async stop() {
       await server.stop();

@@ -242,6 +242,28 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
         };
       }),
   },
+  influxdb: {
+    summary: 'InfluxDB 1.8, built from its Go module',
+    maxNodes: 1,
+    minMemory: 256 * MEBIBYTE,
+    start: (_nodes, { memory } = {}) =>
+      withGroups(1, memory, async (groups) => {
+        const { INFLUXDB_VERSION, startInfluxDb } = await import('./influxdb.ts');
+        const group = groups[0] ?? null;
+        const server = await startInfluxDb(group);
+        return {
+          // The first store that opens the URL creates the database.
+          create: async (place) => `influxdb://127.0.0.1:${server.port}/${place}`,
+          endpoints: [`127.0.0.1:${server.port}`],
+          nodes: [nodeOf('influxdb', server, group)],
+          directories: [server.directory],
+          versions: async () => ({ influxdb: INFLUXDB_VERSION }),
+          flush: null,
+          copies: null,
+          stop: () => server.stop(),
+        };
+      }),
+  },
 };
 
 /** Starts a server whose nodes run in groups with a memory limit, and removes the groups after its end. */

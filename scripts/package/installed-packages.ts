@@ -13,8 +13,8 @@ type Lock = Readonly<Record<string, LockEntry>>;
 const NESTED = '/node_modules/';
 /** It only reports installations to its maker. */
 const LEFT_OUT = '@scarf/scarf';
-/** Documentation, source maps and types: no program reads them. Licences stay. */
-const UNREAD = /\.(md|markdown|map|[cm]?ts|flow)$/;
+/** Files of tools, documentation, source maps and types: no program reads them. Licences stay. */
+const UNREAD = /^\.|\.(md|markdown|map|[cm]?ts|flow)$/;
 const LICENCE = /^(licen[cs]e|notice|copying|copyright)/i;
 /** Files of a package of which few are used: it has 11 MB of builds for other purposes. */
 const USED: Readonly<Record<string, RegExp>> = {

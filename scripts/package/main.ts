@@ -1,4 +1,4 @@
-// Makes the npm package: `npm run package`, then `npm pack ./dist`.
+// Makes the npm package: `npm run package`, then `npm pack ./dist/npm`.
 import { join, resolve } from 'node:path';
 import { defineCommand, EXIT, run, text } from '@tidegauge/service/program';
 import { ROOT } from '../setup.js';
@@ -11,13 +11,13 @@ export const program = defineCommand({
   settings: {
     output: {
       kind: text('a directory'),
-      help: 'The folder to write. An earlier package there is replaced. Default: dist in the repository.',
+      help: 'The folder to write. An earlier package there is replaced. Default: dist/npm in the repository.',
     },
   },
   async run({ output }) {
     // The compiler of TypeScript, which it loads, is large.
     const { buildPackage } = await import('./build-package.ts');
-    const folder = resolve(output ?? join(ROOT, 'dist'));
+    const folder = resolve(output ?? join(ROOT, 'dist', 'npm'));
     const { files, bytes } = await buildPackage(folder);
     process.stdout.write(`${folder}: ${files} files, ${(bytes / 1e6).toFixed(1)} MB\n`);
     return EXIT.OK;

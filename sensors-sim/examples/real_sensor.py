@@ -1,4 +1,4 @@
-"""A real sensor. It sends boot and seq, and keeps a reading until the broker acknowledges it.
+"""A real sensor. It sends boot and seq, and keeps its last readings, to send again what did not arrive.
 
 BROKER=192.168.1.10 DEVICE=site-1/roof/probe-1 python3 real_sensor.py
 With TLS, also: CA_FILE=ca.pem MQTT_USER=site-1 MQTT_PASSWORD=...
@@ -11,10 +11,12 @@ import socket
 import sys
 import time
 import uuid
+from collections import deque
 from pathlib import Path
+from typing import Any
 
 try:
-    from paho.mqtt.client import Client
+    from paho.mqtt.client import Client, MQTTMessage
     from paho.mqtt.enums import CallbackAPIVersion
 except ImportError:
     sys.exit('paho-mqtt 2 is not installed: python3 -m pip install "paho-mqtt>=2"')
@@ -40,7 +42,30 @@ if user := env('MQTT_USER'):
     client.username_pw_set(user, env('MQTT_PASSWORD', ''))
 if ca:
     client.tls_set(ca)
-client.on_connect = lambda *seen: log(f'refused: {seen[3]}' if seen[3].is_failure else 'connected')
+kept = deque[tuple[int, str]](maxlen=10_000)  # the last readings with their numbers
+
+
+def connected(*seen: Any) -> None:  # noqa: ANN401 paho's arguments
+    """Receive the requests for readings that are missing."""
+    log(f'refused: {seen[3]}' if seen[3].is_failure else 'connected')
+    client.subscribe(f'tidegauge/resend/{device}')
+
+
+def send_again(_client: Client, _data: object, message: MQTTMessage) -> None:
+    """Publish what is requested and kept. If older readings are requested, state which is the first one."""
+    request = json.loads(message.payload)
+    known = dict(kept) if request['boot'] == boot else {}
+    for first, last in request['ranges']:
+        for number in [each for each in known if first <= each <= last]:
+            client.publish(f'sensors/{device}/temperature', known[number], qos=1)
+    oldest = min(known, default=None)
+    if oldest is None or request['ranges'][0][0] < oldest:
+        client.publish(f'sensors/{device}/kept', json.dumps({'boot': request['boot'], 'kept': oldest}), qos=1)
+
+
+client.on_connect = connected
+client.on_message = send_again
+client.suppress_exceptions = True  # a message that is no request is logged
 client.on_connect_fail = lambda *_: log(f'no connection: {sys.exc_info()[1]}')
 client.on_disconnect = lambda *seen: log(f'connection ended: {seen[3]}')
 client.max_queued_messages_set(10_000)  # kept while the broker is unavailable
@@ -55,6 +80,7 @@ while True:
         'boot': boot,
         'seq': seq,
     }
-    client.publish(f'sensors/{device}/temperature', json.dumps(reading), qos=1)
+    kept.append((seq, json.dumps(reading)))
+    client.publish(f'sensors/{device}/temperature', kept[-1][1], qos=1)
     seq += 1
     time.sleep(float(env('PERIOD', '10')))

@@ -1,6 +1,5 @@
-# All images of the project, for both architectures. From the root:
-#   set -a; . stacks/versions.env; set +a
-#   docker buildx bake -f stacks/images/docker-bake.hcl --push        one of them: … ingest
+# All images of the project, for both architectures, with a list of their packages (SBOM). From the root:
+#   npm run images:bake -- --push        one of them: … ingest
 # To create a builder for several architectures: docker buildx create --use --bootstrap. A machine that is not arm64
 # also needs emulation: docker run --privileged --rm tonistiigi/binfmt --install arm64
 # All names and versions are in stacks/versions.env.
@@ -22,7 +21,7 @@ variable "REVISION" {
 }
 
 group "default" {
-  targets = ["services", "sensors-sim", "hbase"]
+  targets = ["services", "start", "sensors-sim", "hbase"]
 }
 
 group "services" {
@@ -78,6 +77,17 @@ target "doctor" {
   inherits = ["service"]
   target   = "doctor"
   tags     = ["${TIDEGAUGE_REGISTRY}tidegauge-doctor:${TIDEGAUGE_VERSION}"]
+}
+
+target "start" {
+  inherits   = ["image"]
+  dockerfile = "stacks/images/start/Dockerfile"
+  args = {
+    BASE_IMAGE = NODE_IMAGE
+    VERSION    = TIDEGAUGE_VERSION
+    REVISION   = REVISION
+  }
+  tags = ["${TIDEGAUGE_REGISTRY}tidegauge-start:${TIDEGAUGE_VERSION}"]
 }
 
 target "sensors-sim" {

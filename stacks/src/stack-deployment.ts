@@ -18,7 +18,9 @@ export interface Place {
 }
 
 export interface StackOptions {
-  /** Variables for stacks/bin/deploy, besides those of the images. */
+  /** What is deployed besides the store: `monitoring`, `backup`. */
+  readonly parts?: readonly string[];
+  /** Variables for stacks/bin/deploy, besides those of the images. TIDEGAUGE_REGISTRY is the one of `buildImages`. */
   readonly env?: Readonly<Record<string, string>>;
   /** Further arguments of stacks/bin/secrets, such as `--copies 3`. */
   readonly secrets?: readonly string[];
@@ -57,7 +59,8 @@ interface Container {
 
 /** The stack with one store, on boards of a swarm, deployed as in docs/deploy.md. */
 export class StackDeployment {
-  readonly manager: Board;
+  /** A manager that runs. Set it before this one is killed. */
+  manager: Board;
   readonly boards: readonly Board[];
   protected readonly env: Readonly<Record<string, string>>;
   readonly #store: string;
@@ -100,10 +103,11 @@ export class StackDeployment {
 
   /** Deploys, without waiting for the services. */
   async apply(): Promise<void> {
-    const { deploy = [], options = [] } = this.#options;
+    const { parts = [], deploy = [], options = [] } = this.#options;
     const command = [
       'stacks/bin/deploy',
       this.#store,
+      ...parts,
       ...deploy,
       '--',
       '--resolve-image',
@@ -183,7 +187,9 @@ export async function prepare(
   { env = {}, secrets = [], signal }: StackOptions,
 ): Promise<Record<string, string>> {
   const manager = places[0]!.board;
-  const images = await Promise.all(places.map(({ board, images: names }) => buildImages(board, names)));
+  const images = await Promise.all(
+    places.map(({ board, images: names }) => buildImages(board, names, env.TIDEGAUGE_REGISTRY)),
+  );
   signal?.throwIfAborted();
   for (const { board, roles } of places) if (roles.length > 0) await addRoles(manager, board, roles);
   const hosts = places.flatMap(({ board }) => ['--host', board.address]);

@@ -6,6 +6,9 @@ import { type Place, prepare, StackDeployment, type StackOptions } from '../src/
 import { askApi } from './api.ts';
 import { quickStack } from './quick-stack.ts';
 
+/** Images are copied from board to board. */
+const LINE_MS = 300_000;
+
 /** A deployed stack, with its sensors and its API. */
 export class Deployment extends StackDeployment {
   #token: string | null = null;
@@ -17,7 +20,7 @@ export class Deployment extends StackDeployment {
   static async start(store: string, places: readonly Place[], options: StackOptions = {}) {
     const env = await prepare(store, places, options);
     const quick = join(places[0]!.board.disk, 'quick.yml');
-    writeFileSync(quick, quickStack(store));
+    writeFileSync(quick, quickStack(store, ...(options.parts ?? [])));
     const withQuick = { ...options, options: ['-c', quick, ...(options.options ?? [])] };
     const deployment = new Deployment(places, store, withQuick, env);
     await deployment.deploy();
@@ -29,6 +32,11 @@ export class Deployment extends StackDeployment {
     const password = await broker.run(['stacks/bin/sensor', 'add', name], { env: this.env });
     const ca = await this.authority();
     return { name, password, ca, address: broker.address };
+  }
+
+  /** Runs a command line on a board, with the variables of the deployment and further ones. Resolves to its output. */
+  shell(board: Board, line: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+    return board.run(['sh', '-euc', line], { env: { ...this.env, ...env }, timeoutMs: LINE_MS });
   }
 
   /** The answer of the API, on the board where it runs. */

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { now } from '@tidegauge/readings';
+import { formatTime, now, type ReadingDocument } from '@tidegauge/readings';
 import mqtt, { type MqttClient } from 'mqtt';
 import type { Deployment, SensorOptions } from './deployment.ts';
 
@@ -72,14 +73,24 @@ export class Sensor {
 
   #send(): void {
     const number = this.#sent++;
-    const topic = `sensors/${this.name}/probe-${number % PROBES}/temperature`;
-    const seq = Math.floor(number / PROBES);
-    const payload = JSON.stringify({ t: this.#begun + number, v: (number % 400) / 10, boot: 'one', seq });
-    const sending = this.#client.publishAsync(topic, payload, { qos: 1 }).then(() => {
+    const { device, metric, ...payload } = this.#reading(number);
+    const topic = `sensors/${device}/${metric}`;
+    const sending = this.#client.publishAsync(topic, JSON.stringify(payload), { qos: 1 }).then(() => {
       this.acknowledged.add(number);
       this.#pending.delete(sending);
     });
     this.#pending.add(sending);
+  }
+
+  #reading(number: number) {
+    return {
+      device: `${this.name}/probe-${number % PROBES}`,
+      metric: 'temperature',
+      t: this.#begun + number,
+      v: (number % 400) / 10,
+      boot: 'one',
+      seq: Math.floor(number / PROBES),
+    };
   }
 
   get sent(): number {
@@ -88,12 +99,33 @@ export class Sensor {
 
   /** Numbers of its messages that are in the store. Throws if one is stored twice. */
   async stored(deployment: Deployment): Promise<Set<number>> {
-    const found = new Set<number>();
+    return new Set((await this.#read(deployment)).keys());
+  }
+
+  /** A digest of its acknowledged readings. */
+  digest(): string {
+    const lines = [...this.acknowledged].map((number) => {
+      const { device, metric, t, v, boot, seq } = this.#reading(number);
+      return [device, metric, formatTime(t), v, boot, seq];
+    });
+    return digestOf(lines);
+  }
+
+  /** The same digest of its readings in the store. Throws if one is stored twice. */
+  async storedDigest(deployment: Deployment): Promise<string> {
+    const readings = [...(await this.#read(deployment)).values()];
+    return digestOf(
+      readings.map(({ device, metric, time, value, boot, seq }) => [device, metric, time, value, boot, seq]),
+    );
+  }
+
+  async #read(deployment: Deployment): Promise<Map<number, ReadingDocument>> {
+    const found = new Map<number, ReadingDocument>();
     for (let probe = 0; probe < PROBES; probe += 1) {
-      for (const { seq } of await deployment.readings(`${this.name}/probe-${probe}`)) {
-        const number = seq! * PROBES + probe;
+      for (const reading of await deployment.readings(`${this.name}/probe-${probe}`)) {
+        const number = reading.seq! * PROBES + probe;
         if (found.has(number)) throw new Error(`message ${number} is stored twice`);
-        found.add(number);
+        found.set(number, reading);
       }
     }
     return found;
@@ -108,4 +140,10 @@ export class Sensor {
   async end(): Promise<void> {
     await this.#client.endAsync(true);
   }
+}
+
+/** SHA-256 of lines, in any order. */
+function digestOf(lines: readonly (readonly unknown[])[]): string {
+  const sorted = lines.map((line) => JSON.stringify(line)).toSorted();
+  return createHash('sha256').update(sorted.join('\n')).digest('hex');
 }

@@ -49,3 +49,16 @@ export function bytesOf(size: string | number): number {
   if (number === undefined) throw new Error(`${size} is no size`);
   return Number(number) * 1024 ** ['', 'k', 'm', 'g'].indexOf(unit!.toLowerCase());
 }
+
+/**
+ * The commands of a section of a document, each with the lines that continue it.
+ *
+ * @param heading the line that begins the section: `## 12. Remove`
+ */
+export function commandsOf(path: string, heading: string): string[] {
+  const [, section] = readFileSync(join(ROOT, path), 'utf8').split(`\n${heading}\n`);
+  if (section === undefined) throw new Error(`${path} has no section ${heading}`);
+  const [own] = section.split(/^#/m);
+  const commands = own!.replaceAll(/\\\n\s+/g, '').match(/^ {4,}\S.*$/gm) ?? [];
+  return commands.map((command) => command.trim());
+}

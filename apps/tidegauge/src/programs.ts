@@ -53,6 +53,7 @@ export const PROGRAM_GROUPS: Readonly<Record<string, Readonly<Record<string, Pro
     backup: { module: 'services/backup/src/main', summary: 'a backup of a store that is in use' },
     restore: { module: 'services/backup/src/restore-main', summary: 'writes a backup to an empty store' },
     copy: { module: 'apps/copy/src/main', summary: 'copies a store to another one' },
+    import: { module: 'apps/import/src/main', summary: 'history from other programs, such as InfluxDB' },
     retention: { module: 'services/ingest/src/retention/main', summary: 'deletes old readings once' },
     rollup: { module: 'apps/rollup/src/main', summary: 'computes totals of days' },
   },

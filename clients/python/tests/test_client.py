@@ -10,7 +10,16 @@ import pytest
 
 from conftest import TOKEN
 from support import Relay
-from tidegauge_client import Client, Gap, NewReading, NewReadings, ProblemError, SendError, UnreachableError
+from tidegauge_client import (
+    Client,
+    Gap,
+    KeptReadings,
+    NewReading,
+    NewReadings,
+    ProblemError,
+    SendError,
+    UnreachableError,
+)
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -182,3 +191,35 @@ def test_a_stream_that_the_api_refuses_ends_with_the_reason(client: Client) -> N
     with pytest.raises(ProblemError) as caught:
         next(iter(client.live(device='../etc')))
     assert caught.value.status == 400
+
+
+def test_missing_readings_that_were_kept_are_sent_again_and_the_others_are_gone(client: Client) -> None:
+    kept = KeptReadings()
+    readings = series(20)
+    for reading in readings[5:13]:
+        kept.add({**reading, 't': reading['t']}, 'site-1/gaps', 'rpm')
+    client.send(readings[:3] + readings[13:], device='site-1/gaps', metric='rpm', keep=kept)
+    assert client.send_missing(kept, device='site-1')['stored'] == 8
+    few = KeptReadings(most_bytes=1000)
+    client.send(readings[19:], device='site-1/gaps', metric='rpm', keep=few)
+    assert client.send_missing(few)['received'] == 0
+    listed = {gap['device']: gap for gap in client.request('GET', '/v1/ledger')['gaps']['list']}
+    gap = listed['site-1/gaps']
+    assert (gap['missing'], gap['gone'], gap['ranges']) == (2, 2, [[3, 4]])
+    assert client.request('GET', '/v1/ledger/missing', {'device': 'site-1/gaps'})['missing'] == []
+
+
+def test_kept_readings_are_bounded_and_declare_what_they_lack() -> None:
+    kept = KeptReadings(100_000)
+    for seq in range(10_000):
+        kept.add({'device': 'd', 'metric': 'm', 'v': seq, 'boot': 'b', 'seq': seq})
+    kept.add({'device': 'd', 'metric': 'm', 'v': 1})
+    answer = kept.answer('d', 'b', [[0, 0], [9990, 9999]])
+    assert answer is not None
+    readings, declaration = answer
+    assert [reading['seq'] for reading in readings] == list(range(9990, 10_000))
+    assert declaration is not None
+    assert declaration['kept'] is not None
+    assert 9000 < declaration['kept'] < 9990
+    assert kept.answer('other', 'b', [[0, 9]]) is None
+    assert kept.answer('d', 'earlier', [[0, 9]]) == ([], {'device': 'd', 'boot': 'earlier', 'kept': None})

@@ -1,11 +1,13 @@
 import createClient, { type Client } from 'openapi-fetch';
 import { type ExportQuery, exportReadings } from './export.ts';
 import type { components, operations, paths } from './generated/api.ts';
+import type { KeptReadings } from './kept-readings.ts';
 import { type LiveEvent, type LiveOptions, live, type Reading } from './live.ts';
+import type { NewReading } from './new-reading.ts';
 import { dataOf } from './problem-error.ts';
 import { serializeQuery } from './query.ts';
 import { type RetryOptions, retry } from './retry.ts';
-import { type Delivery, type NewReading, type SendOptions, send } from './send.ts';
+import { type Delivery, type SendMissingOptions, type SendOptions, send, sendMissing } from './send.ts';
 import { optionalTime, type Time } from './time.ts';
 
 export type Device = components['schemas']['Device'];
@@ -127,6 +129,11 @@ export class TidegaugeClient {
   /** Stores readings: see `send` for retries and times. @throws {SendError} with the readings that were not sent */
   send(readings: readonly NewReading[], options: SendOptions = {}): Promise<Delivery> {
     return send(this.api, readings, options);
+  }
+
+  /** Sends readings again that the API lacks and that `send` kept (`keep`). Declares the others gone. See `sendMissing` */
+  sendMissing(kept: KeptReadings, options: SendMissingOptions = {}): Promise<Delivery> {
+    return sendMissing(this.api, kept, options);
   }
 
   /**

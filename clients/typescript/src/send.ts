@@ -1,27 +1,13 @@
 import type { Client } from 'openapi-fetch';
 import type { components, paths } from './generated/api.ts';
+import type { Declaration, KeptReadings } from './kept-readings.ts';
+import type { NewReading } from './new-reading.ts';
 import { dataOf } from './problem-error.ts';
 import { type RetryOptions, retry } from './retry.ts';
-import { type Time, timeText } from './time.ts';
+import { timeText } from './time.ts';
 
 /** What happened to readings: received = stored + duplicate + quarantined. */
 export type Delivery = components['schemas']['Delivery'];
-
-/** A reading to store. */
-export interface NewReading {
-  /** A path of 1 to 8 segments. Needed unless the options of `send` name it. */
-  readonly device?: string;
-  /** One word. Needed unless the options of `send` name it. */
-  readonly metric?: string;
-  /** The time of the measurement. Default: the time of the call. */
-  readonly t?: Time;
-  /** The value. true and false are stored as 1 and 0. */
-  readonly v: number | boolean | string;
-  /** One power cycle of the sensor. */
-  readonly boot?: string;
-  /** Counts the readings of one boot: 0, 1, 2 and so on. */
-  readonly seq?: number;
-}
 
 export interface SendOptions extends RetryOptions {
   /** The device of readings that name none. */
@@ -30,6 +16,13 @@ export interface SendOptions extends RetryOptions {
   readonly metric?: string;
   /** Most bytes of JSON in a request, unless one reading is larger. Less than the API's BODY_LIMIT. Default: 512 KiB. */
   readonly batchBytes?: number;
+  /** Keeps the readings, to send those again that are missing: see `sendMissing`. */
+  readonly keep?: KeptReadings;
+}
+
+export interface SendMissingOptions extends RetryOptions {
+  /** Only this device and all devices below it. */
+  readonly device?: string;
 }
 
 /** Readings could not be sent. `delivery` counts those before, and `rest` are the others, with their times. */
@@ -66,6 +59,7 @@ export async function send(
 ): Promise<Delivery> {
   const { device, metric, batchBytes = BATCH_BYTES } = options;
   const timed = withTimes(readings);
+  if (options.keep !== undefined) for (const reading of timed) options.keep.add(reading, device, metric);
   const texts = timed.map((reading) => JSON.stringify(reading));
   const sum = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };
   for (let first = 0; first < texts.length; ) {
@@ -93,6 +87,48 @@ export async function send(
     first = end;
   }
   return sum;
+}
+
+/**
+ * Sends readings again that the API lacks and that were kept. Declares the others gone, so that they are not requested again.
+ * Call it from time to time, for example once a minute.
+ *
+ * @returns what happened to the readings that were sent
+ * @throws {ProblemError} when the API refuses the query
+ * @throws {SendError} as `send`
+ */
+export async function sendMissing(
+  api: Client<paths>,
+  kept: KeptReadings,
+  { device, ...retries }: SendMissingOptions = {},
+): Promise<Delivery> {
+  const query = { limit: 1000, ...(device && { device }) };
+  const { missing } = await retry(
+    async (signal) => dataOf(await api.GET('/v1/ledger/missing', { params: { query }, signal })),
+    retries,
+  );
+  const answers = missing.map((each) => kept.answer(each)).filter((answer) => answer !== null);
+  const delivery = await send(
+    api,
+    answers.flatMap(({ readings }) => readings),
+    retries,
+  );
+  const declarations = answers.map(({ declaration }) => declaration).filter((each) => each !== null);
+  if (declarations.length > 0) await declare(api, declarations, retries);
+  return delivery;
+}
+
+async function declare(
+  api: Client<paths>,
+  declarations: readonly Declaration[],
+  options: RetryOptions,
+): Promise<void> {
+  const body = JSON.stringify(declarations);
+  await retry(
+    async (signal) =>
+      dataOf(await api.POST('/v1/readings', { body: body as never, bodySerializer: String, signal })),
+    options,
+  );
 }
 
 /** The index after the last text of the batch that begins at `first`. */

@@ -78,12 +78,13 @@ test('what cannot be read in a panel is found, and nothing in panels that can be
   skip,
 }, async () => {
   const model = (uid: string, panels: readonly ReturnType<typeof placed>[]) => ({
+    state: 'examples',
     uid,
     panels,
     from: NOON,
     to: NOON + MINUTE,
   });
-  const panels = await drawModels([model('good', GOOD), model('bad', Object.values(BAD))], 'examples');
+  const panels = await drawModels([model('good', GOOD), model('bad', Object.values(BAD))]);
   const wide = panels.filter(({ width }) => width > 1000);
   const of = (uid: string) => drawingFaults(wide.filter(({ dashboard }) => dashboard === uid));
   assert.deepEqual(of('good'), []);

@@ -12,11 +12,15 @@ import { startPrometheus } from '@tidegauge/lab/prometheus';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { panelQueries, withoutData } from '../alert-watch.ts';
+import { drawingFaults, drawingPage, drawModels, shownNow } from '../drawing.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../loadtests/src/loadtest.ts', import.meta.url));
 const RUNS = ['before', 'after'];
-/** Panels without data: no reading comes over MQTT, no experiment runs, workload A only reads and updates. */
-const EMPTY = /Readings stored|Runs of experiments|k6_op_(insert|scan)/;
+/** No reading comes over MQTT, and no experiment runs. */
+const EMPTY_PANELS = new Set(['Readings stored', 'Runs of experiments']);
+/** Workload A only reads and updates. */
+const EMPTY_QUERIES = /k6_op_(insert|scan)/;
+const SCRAPE_MS = 500;
 
 interface Figures {
   readonly summary: {
@@ -42,13 +46,16 @@ async function loadtest(context: TestContext, file: string, ...args: string[]): 
 
 const found = await startOrSkip('k6', () => buildK6());
 const skip = 'skip' in found ? found.skip : false;
+const libraries = await startOrSkip('grafana-libraries', drawingPage);
+const skipDrawing = 'skip' in libraries ? libraries.skip : false;
 
 test('a load test is visible while it runs, and two runs can be compared', { skip }, async (context) => {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-dashboards-test-'));
   context.after(() => rm(directory, { recursive: true }));
   const api = await startApiProcess({ STORE: `sqlite:${join(directory, 'store.db')}` });
   context.after(() => api.stop());
-  const prometheus = await startPrometheus({ targets: { api: [new URL(api.url).host] }, scrapeMs: 500 });
+  const targets = { api: [new URL(api.url).host] };
+  const prometheus = await startPrometheus({ targets, scrapeMs: SCRAPE_MS });
   context.after(() => prometheus.stop());
 
   const work = ['records', '--api', api.url, '--workload', 'a', '--records', '500', '--threads', '2'];
@@ -64,7 +71,9 @@ test('a load test is visible while it runs, and two runs can be compared', { ski
     ended = true;
   });
   const queries = panelQueries('10s').filter((query) => query.dashboard === 'tidegauge-load-test');
-  const asked = queries.filter(({ panel, expression }) => !EMPTY.test(panel) && !EMPTY.test(expression));
+  const asked = queries.filter(
+    ({ panel, expression }) => !EMPTY_PANELS.has(panel) && !EMPTY_QUERIES.test(expression),
+  );
   // A query that has returned data once is not repeated: the gauges of a run disappear when it ends.
   let unseen = [...asked];
   while (unseen.length > 0 && !ended) {
@@ -85,4 +94,15 @@ test('a load test is visible while it runs, and two runs can be compared', { ski
     assert.deepEqual(phases.map(({ labels }) => labels.phase).toSorted(), ['load', 'run'], testid);
   }
   assert.deepEqual(await prometheus.query('tidegauge_run_phase'), []);
+
+  await context.test('every panel can be read', { skip: skipDrawing }, async () => {
+    const view = { prometheus, seconds: 60, scrapeMs: SCRAPE_MS, dashboards: ['tidegauge-load-test'] };
+    const panels = await drawModels(await shownNow({ ...view, state: 'load-test' }));
+    assert.deepEqual(
+      drawingFaults(panels, ({ title }) => EMPTY_PANELS.has(title)),
+      [],
+    );
+    for (const { text } of panels.filter(({ title }) => title === 'Runs'))
+      for (const testid of RUNS) assert.ok(text.includes(testid), text);
+  });
 });

@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { atExit, type ProgramOptions, runProgram, type ServerProcess } from '@tidegauge/process';
 import { endCgroup, memoryCgroup } from './cgroup.ts';
-import { startEngine } from './engine.ts';
+import { DISKS, startEngine } from './engine.ts';
 import { getFromEngine } from './engine-api.ts';
 import { installDocker } from './install.ts';
 import { makeNetwork, removeNetwork, unplug } from './network.ts';
@@ -45,6 +46,8 @@ export interface Board {
   kill(): Promise<void>;
   /** Starts it again after `kill`, with the same address and disk. */
   start(): Promise<void>;
+  /** Starts another board in its place after `kill`, with its name, its address and empty disks. */
+  replace(): Promise<void>;
 }
 
 export interface Boards {
@@ -80,6 +83,13 @@ export async function startBoards(count: number, { memory }: BoardsOptions = {})
     const host = `unix://${socket}`;
     const env = { DOCKER_HOST: host, DOCKER_CONFIG: config };
     let engine: ServerProcess | null = null;
+    const start = async (empty: boolean): Promise<void> => {
+      if (engine?.running) throw new Error(`${name} is running`);
+      if (empty) {
+        for (const disk of DISKS) await rm(join(folder, name, disk), { recursive: true, force: true });
+      }
+      engine = await startEngine({ ...options, address });
+    };
     return {
       name,
       address,
@@ -104,10 +114,8 @@ export async function startBoards(count: number, { memory }: BoardsOptions = {})
         unplug(bridge, number);
         await engine?.kill();
       },
-      async start() {
-        if (engine?.running) throw new Error(`${name} is running`);
-        engine = await startEngine({ ...options, address });
-      },
+      start: () => start(false),
+      replace: () => start(true),
     };
   };
   const boards = Array.from({ length: count }, (_, index) => makeBoard(index + 1));

@@ -8,6 +8,8 @@ import { makeCgroup } from './cgroup.ts';
 const SCRIPT = fileURLToPath(new URL('board.sh', import.meta.url));
 // One engine needs about a second. Several may start at once on a busy machine.
 const READY_MS = 60_000;
+/** The folders with the disks of a board: of its engine, for data, and of the programs of containerd. */
+export const DISKS = ['data', 'mnt', 'opt', 'opt.work'];
 
 /** The properties of a board. */
 export interface EngineOptions {
@@ -32,7 +34,7 @@ export interface EngineOptions {
 export function startEngine(options: EngineOptions): Promise<ServerProcess> {
   const { name, folder, bridge, address, gateway, cgroup, memory } = options;
   // Made here and not by the script: a late script would make directories again after their removal.
-  for (const disk of ['data', 'mnt', 'opt', 'opt.work']) mkdirSync(join(folder, disk), { recursive: true });
+  for (const disk of DISKS) mkdirSync(join(folder, disk), { recursive: true });
   makeCgroup(cgroup, memory);
   const namespaces = ['--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child', '--mount-proc'];
   return launchServer({

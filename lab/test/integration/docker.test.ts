@@ -169,6 +169,15 @@ test('a command on a board has its name, its engine and its disk for data', { sk
   assert.equal(await first.run(['pwd']), process.cwd());
 });
 
+test('a killed board is replaced by one with its name, its address and empty disks', { skip }, async () => {
+  const [, second] = boards as [Board, Board];
+  await second.kill();
+  await second.replace();
+  assert.equal(await second.run(['ls', '/mnt']), '');
+  const format = '{{.Name}} {{.Swarm.LocalNodeState}}';
+  assert.equal(await second.docker(['info', '--format', format]), 'board-2 inactive');
+});
+
 test('a board has the given amount of memory, which includes its engine', { skip }, async () => {
   const [first] = boards as [Board];
   assert.equal(await first.docker(['info', '--format', '{{.MemTotal}}']), String(2 ** 29));

@@ -7,6 +7,8 @@ import { type Overhead, overheadOf } from './archive/overhead.ts';
 import type { Results } from './archive/results.ts';
 import { runName } from './archive/run-names.ts';
 import { combinationText } from './combination-text.ts';
+import { NONE } from './file/factors.ts';
+import { allLevels } from './levels.ts';
 import type {
   Combination,
   Deployment,
@@ -14,10 +16,10 @@ import type {
   Driver,
   OpenRound,
   OpenRoundFunction,
-  Pairing,
   Place,
   RoundMember,
   RunRequest,
+  Study,
 } from './model.ts';
 import { blocksOf, isNeeded, roundsOf } from './plan.ts';
 import { overheadText, Progress, showDuration } from './progress.ts';
@@ -318,10 +320,14 @@ interface Turns {
   readonly lanes: readonly Lane[];
 }
 
-/** What takes turns with each other: all lanes of the round but those of k6, each of which is alone. */
-function lanesOf(members: readonly RoundMember[], pairing: Pairing): readonly (readonly Lane[])[] {
+/**
+ * What takes turns with each other: all lanes of the round but those of k6, each of which is alone. With a failure each
+ * is alone too: the time without a node is not the same part of each turn.
+ */
+function lanesOf(members: readonly RoundMember[], study: Study): readonly (readonly Lane[])[] {
   const lanes = members.flatMap((member) => member.series.drivers.map((driver) => ({ member, driver })));
-  if (pairing === 'none') return lanes.map((lane) => [lane]);
+  const { fault = NONE } = allLevels(study, members[0]!.series.easy);
+  if (study.repeat.pairing === 'none' || fault !== NONE) return lanes.map((lane) => [lane]);
   const [alone, together] = [true, false].map((isK6) =>
     lanes.filter(({ driver }) => (driver === 'k6') === isK6),
   );
@@ -335,7 +341,7 @@ async function runTrials(
   progress: Progress,
 ): Promise<void> {
   const { results } = options;
-  const { requeue, name, repeat } = results.plan.study;
+  const { requeue, name } = results.plan.study;
   const { trials, warmup: warmups } = members[0]!.series;
   const doRuns = async ({ trial, lanes }: Turns, attempt: number): Promise<boolean> => {
     const warmup = trial <= warmups;
@@ -375,7 +381,7 @@ async function runTrials(
       results.append({ event: 'trial-loaded', series: series.id, seriesAttempt, trial, seconds });
     }
   };
-  const turns = lanesOf(members, repeat.pairing);
+  const turns = lanesOf(members, results.plan.study);
   let invalid: Turns[] = [];
   for (let trial = 1; trial <= trials; trial += 1) {
     await load(trial, turns.flat(), 1);

@@ -277,6 +277,25 @@ test('deployments of a site are up together, and an invalid run is repeated with
   assert.equal(place.up.size, 0);
 });
 
+test('runs with a failure take no turns', async () => {
+  const directory = folder();
+  const plan = smallPlan({ deployments: 1, series: 1, trials: 1, pairing: 'slice' });
+  const together: number[] = [];
+  const open = smallRound();
+  const openRound: typeof open = async (...given) => {
+    const round = await open(...given);
+    const run: typeof round.run = (requests) => {
+      together.push(requests.length);
+      return round.run(requests);
+    };
+    return { load: (runs) => round.load(runs), run, close: () => round.close() };
+  };
+  await runIn(directory, plan, { openRound });
+  const failing = { ...plan, study: { ...plan.study, fixed: { fault: 'kill-node' } } };
+  await runIn(folder(), failing, { openRound });
+  assert.deepEqual(together, [2, 1, 1]);
+});
+
 /** Three blocks of two stores, of a study that is judged while it runs. */
 function sequentialPlan(): Plan {
   const small = smallPlan({ deployments: 6, series: 1, trials: 1 });

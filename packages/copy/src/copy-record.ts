@@ -35,15 +35,24 @@ function keyOf(place: string): string {
   return hash('sha256', place, 'hex').slice(0, 32);
 }
 
-/** The state of earlier copies from that place, or null. */
-export async function readState(target: Store, place: string): Promise<CopyState | null> {
+/**
+ * The state of earlier copies from that place, or null. An import has a state of another type, and places that no store has.
+ */
+export async function readState<T extends { readonly version: 1 } = CopyState>(
+  target: Store,
+  place: string,
+): Promise<T | null> {
   await target.records.createTable(COPY_TABLE, 1);
   const fields = await target.records.read(COPY_TABLE, keyOf(place), [FIELD]);
   const state: unknown = fields === null ? null : JSON.parse(fields[FIELD] ?? 'null');
-  return isTable(state) && state.version === 1 ? (state as unknown as CopyState) : null;
+  return isTable(state) && state.version === 1 ? (state as unknown as T) : null;
 }
 
-export async function writeState(target: Store, place: string, state: CopyState): Promise<void> {
+export async function writeState<T extends { readonly version: 1 }>(
+  target: Store,
+  place: string,
+  state: T,
+): Promise<void> {
   const fields = { [FIELD]: JSON.stringify(state) };
   const key = keyOf(place);
   const { records } = target;

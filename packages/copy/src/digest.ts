@@ -109,8 +109,14 @@ const MODULUS = 2n ** 256n;
 
 /** The digest of many items in any order: the sum modulo 2^256 of the SHA-256 digests of the items. */
 export class SumDigest {
-  #sum = 0n;
-  #count = 0;
+  #sum: bigint;
+  #count: number;
+
+  /** @param start what another one had before, to continue it */
+  constructor(start: { readonly count: number; readonly hex: string } = { count: 0, hex: '0' }) {
+    this.#sum = BigInt(`0x${start.hex}`);
+    this.#count = start.count;
+  }
 
   get count(): number {
     return this.#count;

@@ -63,7 +63,16 @@ export interface DecodeContext {
   readonly notes?: Notes | undefined;
   /** Texts that many payloads have, such as the boots of sensors. Default: none are kept. */
   readonly texts?: Texts | undefined;
+  /** Receives what sensors declare about the readings that they can send again. Default: it is ignored. */
+  readonly declared?: Declared | undefined;
 }
+
+/**
+ * A declaration of a sensor, `{"boot": "a1", "kept": 212}`: it can no longer send the numbers of a boot below `kept`.
+ *
+ * @param kept null: none of them
+ */
+export type Declared = (device: string, boot: string, kept: number | null) => void;
 
 /** Finds texts by their bytes, so that a text that is received again is no new string. */
 export interface Texts {

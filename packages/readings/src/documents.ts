@@ -80,6 +80,23 @@ export interface GapDocument {
   /** Numbers that were missing below the tracked range; they are not in `missing`. */
   readonly givenUp: number;
   readonly duplicates: number;
+  /** How many of `missing` the sensor declared gone. Absent: none. */
+  readonly gone?: number;
+}
+
+/** Missing readings of one device and boot: an entry of a list, and a request to the sensor to send them again. */
+export interface ResendDocument {
+  readonly device: string;
+  readonly boot: string;
+  /** Inclusive ranges of sequence numbers, ascending. */
+  readonly ranges: readonly (readonly [from: number, to: number])[];
+}
+
+/** Missing readings that sensors may still have: `GET /ledger/missing` of one ingest process. */
+export interface MissingDocument {
+  readonly missing: readonly ResendDocument[];
+  /** Whether there are more. */
+  readonly truncated: boolean;
 }
 
 /** Where sensors publish by MQTT. */
@@ -131,6 +148,10 @@ export interface LedgerDocument {
     readonly givenUp: number;
     /** Stored readings that could not be checked, because details were dropped or did not fit. */
     readonly unjudged: number;
+    /** Numbers that were missing and arrived later. An ingest process of an earlier version has none. */
+    readonly healed?: number;
+    /** How many of `missing` their sensors declared gone. An ingest process of an earlier version has none. */
+    readonly gone?: number;
     readonly list: readonly GapDocument[];
     /** Whether the list was cut, or details were dropped or did not fit. */
     readonly truncated: boolean;
@@ -346,6 +367,62 @@ export interface AlertsDocument {
   readonly alerts: readonly AlertDocument[];
   /** The value of `after` for the next page; null on the last page. */
   readonly next: string | null;
+}
+
+/** A rule as an entry of the file of alert rules. */
+export interface AlertRuleDocument {
+  readonly name: string;
+  readonly severity: 'info' | 'warning' | 'critical';
+  /** This device and the devices below it; without it all devices. */
+  readonly device?: string;
+  readonly metric?: string;
+  readonly above?: number;
+  readonly below?: number;
+  /** The value at which the alert ends; with both limits one for each. */
+  readonly clear?: number | { readonly above?: number; readonly below?: number };
+  /** Durations such as `5m`. */
+  readonly for?: string;
+  readonly quiet?: string;
+}
+
+/** The alert rules in use of one ingest process: `GET /alerts/rules` on its port. */
+export interface AlertRulesDocument {
+  readonly instance: string;
+  /** Why they are not those of their file; null when they are. */
+  readonly trouble: string | null;
+  readonly rules: readonly AlertRuleDocument[];
+}
+
+/** A receiver of messages about alerts. Its secrets are left out. */
+export interface AlertReceiverDocument {
+  readonly name: string;
+  /** `mqtt` and `webhook` can be settings of ingest, which are not changed here. */
+  readonly kind: string;
+  /** Where it is, without secrets, such as `ntfy.sh`. */
+  readonly target: string;
+  /** Whether it is an entry of the file, which can be changed. */
+  readonly isEntry: boolean;
+  /** Messages since the start of the process. */
+  readonly sent: number;
+  readonly failed: number;
+  readonly dropped: number;
+  /** Messages that it has not accepted yet. */
+  readonly waiting: number;
+}
+
+/** The receivers of one ingest process: `GET /alerts/receivers` on its port. */
+export interface AlertReceiversDocument {
+  readonly instance: string;
+  /** Why they are not those of their file; null when they are. */
+  readonly trouble: string | null;
+  readonly receivers: readonly AlertReceiverDocument[];
+}
+
+/** What one ingest process did with a named entry. */
+export interface EntryChangedDocument {
+  readonly instance: string;
+  /** Whether there was an entry of this name before. */
+  readonly replaced: boolean;
 }
 
 /** The outcome of one HTTP delivery: received = stored + duplicate + quarantined. */

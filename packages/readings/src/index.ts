@@ -3,6 +3,7 @@ export * from './codec.ts';
 export { autoDecoder } from './codecs/auto.ts';
 export { unreadForm } from './codecs/forms/unread.ts';
 export {
+  decodePoint,
   type InfluxOptions,
   type InfluxPrecision,
   influxDecoder,
@@ -11,6 +12,7 @@ export {
   splitLines,
   splitLinesInSteps,
 } from './codecs/influx.ts';
+export { findLines, type Point, parsePoint } from './codecs/influx-line.ts';
 export { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC, type InfluxNames } from './codecs/influx-names.ts';
 export { type JsonBounds, jsonTooLarge } from './codecs/json-bounds.ts';
 export { SparkplugDecoder } from './codecs/sparkplug.ts';
@@ -20,9 +22,11 @@ export * from './formats.ts';
 export { MAX_READINGS_PER_PAYLOAD } from './make-reading.ts';
 export { checkMapping, type MappingProblem, templateNames } from './mapping/check-mapping.ts';
 export { cleanName, restoreName } from './mapping/clean-name.ts';
-export { compileMapping } from './mapping/compile-mapping.ts';
+export { compileMapping, Mapping } from './mapping/compile-mapping.ts';
+export { wholeNumber } from './mapping/numbers.ts';
 export { type MappingOptions, mergeMappings, withZone } from './mapping/options.ts';
 export { isTable } from './mapping/paths.ts';
+export { writtenUnit } from './mapping/units.ts';
 export { zoneProblem } from './mapping/zones.ts';
 export * from './notes.ts';
 export { presetNames, presets } from './presets/index.ts';

@@ -15,7 +15,7 @@ import { notFound, problemHandler } from './problem.ts';
 export interface ServiceOperation {
   /** Its name in the audit, such as `addRoute`. */
   readonly id: string;
-  readonly method: 'get' | 'post' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'delete';
   /** As Express reads it. The first operation that matches a request answers it. */
   readonly path: string;
   readonly scope: Scope;

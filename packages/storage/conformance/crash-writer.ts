@@ -1,6 +1,6 @@
 // The process that the crash test kills. It writes batches in a loop and prints the number of each stored batch.
-import { openStore } from '../src/index.ts';
 import { crashBatch } from './data.ts';
+import { openStore } from './open.ts';
 
 const [url, device, first] = process.argv.slice(2);
 const store = await openStore(url!);

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { exitText, startProcess } from '@tidegauge/process';
-import { openStore, type Store } from '../src/index.ts';
+import type { Store } from '../src/index.ts';
 import { CRASH_BATCH, crashBatch, freshDevice, stored, writeFirmly } from './data.ts';
+import { openStore } from './open.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 const WRITER = fileURLToPath(new URL('crash-writer.ts', import.meta.url));

@@ -1,5 +1,5 @@
 // The process that a test of expiry kills. It deletes readings before a time, prints a line for each part, and then waits.
-import { openStore } from '../src/index.ts';
+import { openStore } from './open.ts';
 
 const [url, before] = process.argv.slice(2);
 const store = await openStore(url!);

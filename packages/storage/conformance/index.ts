@@ -22,6 +22,7 @@ import { records } from './records.ts';
 import { rollups } from './rollups.ts';
 import { type StoreTarget, withOnePlace } from './target.ts';
 
+export { testDerived } from './open.ts';
 export type { Outsider } from './outsider.ts';
 export type { StorePlace, StoreTarget } from './target.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createStore, openStore, parseUrl, type StoreErrorCode, type StoreOperation } from '../src/index.ts';
+import { parseUrl, type StoreErrorCode, type StoreOperation } from '../src/index.ts';
 import { collect, freshDevice, reading, rejection, series, stored, T0 } from './data.ts';
+import { createStore, openStore } from './open.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 export function lifecycle(target: StoreTarget): void {

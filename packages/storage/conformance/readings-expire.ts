@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { exitText, startProcess } from '@tidegauge/process';
-import { openStore } from '../src/index.ts';
 import { freshDevice, reading, series, stored, T0 } from './data.ts';
+import { openStore } from './open.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 const SECOND = 1_000_000;

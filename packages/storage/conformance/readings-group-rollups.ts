@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Reading, unknownDevice } from '@tidegauge/readings';
 import fc from 'fast-check';
-import { type Group, type GroupKey, type GroupQuery, openStore, type Store } from '../src/index.ts';
+import type { Group, GroupKey, GroupQuery, Store } from '../src/index.ts';
 import { freshDevice, reading, rejection, T0 } from './data.ts';
+import { openStore } from './open.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 const MINUTE = 60_000_000;

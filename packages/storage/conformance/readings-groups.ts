@@ -2,15 +2,9 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type Reading, unknownDevice } from '@tidegauge/readings';
 import fc from 'fast-check';
-import {
-  type DevicesCursor,
-  type Group,
-  type GroupKey,
-  type GroupQuery,
-  openStore,
-  type Store,
-} from '../src/index.ts';
+import type { DevicesCursor, Group, GroupKey, GroupQuery, Store } from '../src/index.ts';
 import { collect, freshDevice, reading, series, T0 } from './data.ts';
+import { openStore } from './open.ts';
 import { type StoreTarget, type Subject, useStore } from './target.ts';
 
 const DAY = 86_400_000_000;

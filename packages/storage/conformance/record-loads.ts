@@ -4,11 +4,11 @@ import {
   MAX_FIELD_LENGTH,
   MAX_INSERT_LENGTH,
   MAX_INSERT_RECORDS,
-  openStore,
   type RecordFields,
   type YcsbRecord,
 } from '../src/index.ts';
 import { firmly, freshDevice, rejection } from './data.ts';
+import { openStore } from './open.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 const TABLE = 'loaded';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { openStore, type RecordStore, type Store, tableProblem } from '../src/index.ts';
+import { type RecordStore, type Store, tableProblem } from '../src/index.ts';
 import { rejection } from './data.ts';
+import { openStore } from './open.ts';
 import type { Outsider } from './outsider.ts';
 import { type StoreTarget, useStore } from './target.ts';
 

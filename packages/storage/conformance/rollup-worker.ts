@@ -1,7 +1,7 @@
 // The process that a test of rollups kills. It writes readings and computes rollups at the same time, and prints a line for
 // each write. Its clock passes two hours with each write.
-import { openStore } from '../src/index.ts';
 import { reading, WORKER_TIME } from './data.ts';
+import { openStore } from './open.ts';
 
 const [url, device, start, seed] = process.argv.slice(2);
 const HOUR = 3_600_000_000;

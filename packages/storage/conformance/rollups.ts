@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { exitText, startProcess } from '@tidegauge/process';
 import type { Reading } from '@tidegauge/readings';
 import fc from 'fast-check';
-import { openStore, type Rollup, type RollupPeriod, type Store } from '../src/index.ts';
+import type { Rollup, RollupPeriod, Store } from '../src/index.ts';
 import { freshDevice, reading, rejection, stored, T0, WORKER_TIME } from './data.ts';
+import { openStore } from './open.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 const MINUTE = 60_000_000;

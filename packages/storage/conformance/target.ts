@@ -1,5 +1,6 @@
 import { after, before } from 'node:test';
-import { openStore, type Store } from '../src/index.ts';
+import type { Store } from '../src/index.ts';
+import { openStore } from './open.ts';
 import type { Outsider } from './outsider.ts';
 
 /** A store for the suite. */

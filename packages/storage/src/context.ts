@@ -1,5 +1,5 @@
+import type { Backend } from './backend.ts';
 import type { OptionSchema } from './options.ts';
-import type { Backend } from './tables.ts';
 import type { StoreUrl } from './url.ts';
 
 /** The part of a logger that backends use. Loggers of pino have it. */

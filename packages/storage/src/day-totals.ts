@@ -57,11 +57,16 @@ export interface PartialTotals {
   ofDevices(devices: AsyncIterable<string>, scope: Scope, add: AddPart): Promise<void>;
 }
 
+/** What an engine has for totals of days. */
+export interface DayTotals {
+  readonly table: TotalsTable;
+  readonly rows: PartialTotals;
+}
+
 /** The groups of a query: from the table where it has them, otherwise from the readings. */
 export function groupsOf(
   query: RowGroupQuery,
-  table: TotalsTable,
-  rows: PartialTotals,
+  { table, rows }: DayTotals,
   devices: DeviceStore,
 ): Promise<RowGroups> {
   const days = tableDays(query);
@@ -117,12 +122,7 @@ let lastStart = 0;
  * old or its new totals, and the next roll-up of the same days replaces all of them.
  * @returns The number of (day, metric) pairs.
  */
-export async function rollUpDays(
-  table: TotalsTable,
-  from: number,
-  to: number,
-  rows: PartialTotals,
-): Promise<number> {
+export async function rollUpDays({ table, rows }: DayTotals, from: number, to: number): Promise<number> {
   const days = { first: Math.ceil(Math.max(from, 0) / DAY_US), until: endOfDays(to) };
   if (days.first >= days.until) return 0;
   // The start is also the version of the totals, so no two roll-ups of one process have the same.

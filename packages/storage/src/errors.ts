@@ -52,3 +52,15 @@ export function isRetryable(error: unknown): error is StoreError {
     (error.code === 'UNAVAILABLE' || error.code === 'OVERLOADED' || error.code === 'TIMEOUT')
   );
 }
+
+/**
+ * The refusal of data that a newer version of Tidegauge wrote.
+ *
+ * @param what it wrote: `file`, `database`
+ */
+export function newerSchema(place: string, version: number, known: number, what: string): StoreError {
+  const message = `${place}: schema version ${version} is newer than ${known}, the newest known here`;
+  return new StoreError('MISCONFIGURED', message, {
+    hint: `run the version of Tidegauge that wrote the ${what}, or a later one`,
+  });
+}

@@ -1,7 +1,7 @@
 import { forEach } from '@tidegauge/parallel';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { MAX_METRICS_READ } from './arguments.ts';
-import type { Order, RangeQuery } from './contract.ts';
+import type { Order, RangeQuery, ReadingStore } from './contract.ts';
 import { StoreError } from './errors.ts';
 
 /**
@@ -101,6 +101,19 @@ export function rangeOfSeries<S extends { readonly metric: string }>(
   ...range: Parameters<typeof rangePages<S>>
 ): AsyncGenerator<Reading> {
   return flatten(rangePages(...range));
+}
+
+/** As `rangeOfSeries`, for an engine that addresses a series by its name. */
+export async function* rangeOfNames(
+  query: RangeQuery,
+  readings: Pick<ReadingStore, 'metrics'>,
+  readPage: (metric: string, page: PageQuery) => Promise<readonly Reading[]>,
+): AsyncGenerator<Reading> {
+  const { device, metric } = query;
+  const metrics = metric === undefined ? await readings.metrics(device, MAX_METRICS_READ + 1) : [metric];
+  demandFewMetrics(device, metrics.length);
+  const series = metrics.map((name) => ({ metric: name }));
+  yield* rangeOfSeries(query, series, (each, page) => readPage(each.metric, page));
 }
 
 /**

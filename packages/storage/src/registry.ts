@@ -1,6 +1,7 @@
 import { didYouMean, redactor, secretsIn } from '@tidegauge/text';
 import { type BackendLogger, type BackendModule, silentLogger } from './context.ts';
 import type { Store } from './contract.ts';
+import { complete } from './derived/complete.ts';
 import { loadBackend } from './drivers.ts';
 import { StoreError } from './errors.ts';
 import type { OptionSchema } from './options.ts';
@@ -15,6 +16,7 @@ const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
   cassandra: () => import('./cassandra/index.ts'),
   hbase: () => import('./hbase/index.ts'),
   mongodb: () => import('./mongodb/index.ts'),
+  influxdb: () => import('./influxdb/index.ts'),
   null: () => import('./null/index.ts'),
   postgres: () => import('./postgres/index.ts'),
   citus: () => import('./postgres/index.ts'),
@@ -35,6 +37,8 @@ export interface OpenOptions {
   readonly guard?: StoreGuard;
   /** The time in microseconds, for tests. Default: the clock of the computer. */
   readonly clock?: () => number;
+  /** False: without native versions of calls that can be derived. For tests and comparisons: see docs/adr/0002. */
+  readonly native?: boolean;
 }
 
 /**
@@ -56,8 +60,8 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
   const logger = options.logger ?? silentLogger;
   const backend = (await loadBackend(parsed.scheme, load)).create(parsed, { logger });
   const redact = redactor(secretsIn(url));
-  const { observe = () => {}, clock, guard } = options;
-  return wrapStore(backend, {
+  const { observe = () => {}, clock, guard, native } = options;
+  return wrapStore(complete(backend, native), {
     logger,
     observe,
     redact,

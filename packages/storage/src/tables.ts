@@ -1,18 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import type { Reading } from '@tidegauge/readings';
-import type {
-  AggregateQuery,
-  Bucket,
-  RangeQuery,
-  ReadingStore,
-  RecordStore,
-  SeriesName,
-  Store,
-  YcsbRecord,
-} from './contract.ts';
+import type { RecordStore, YcsbRecord } from './contract.ts';
 import { StoreError, type StoreErrorOptions } from './errors.ts';
-import type { RowGroupQuery, RowGroups } from './groups.ts';
-import type { BackendRollups } from './rollups/backend-rollups.ts';
 
 // Tables of records share a database with readings, and often with tables of other programs. The database itself
 // contains everything that decides what Tidegauge may do with a table, so every process decides in the same way.
@@ -26,8 +14,8 @@ export type TableKind = 'absent' | 'own' | 'ycsb' | 'other';
 /** The mark, for engines that keep a text with a table, such as a comment. It is deleted with the table. */
 export const TABLE_MARK = 'tidegauge:records';
 
-/** A backend's records. The wrapper inspects a table before it passes a call on. */
-export interface BackendRecords extends RecordStore {
+/** The records of a complete backend. The wrapper inspects a table before it passes a call on. */
+export interface CompleteRecords extends RecordStore {
   /** Reads the kind of a table from the database. */
   inspect(table: string): Promise<TableKind>;
   /** Called for a table that is absent. If another process creates it first, that table stays as it is. */
@@ -38,34 +26,9 @@ export interface BackendRecords extends RecordStore {
   dropTable(table: string): Promise<void>;
 }
 
-/** A backend's readings. The wrapper reads rollups. */
-export interface BackendReadings extends Omit<ReadingStore, 'pages' | 'aggregate' | 'groups'> {
-  /** `range` in pages, for an engine that reads pages. */
-  pages?(query: RangeQuery): AsyncIterable<readonly Reading[]>;
-  /** Computes groups from the readings, or reads them from totals of days. */
-  groups(query: RowGroupQuery): Promise<RowGroups>;
-  /** Computes buckets from the readings. Ordered by time. */
-  aggregate(query: AggregateQuery): Promise<Bucket[]>;
-  /**
-   * Times and values of the numeric readings of a series in [from, to), in pages of bounded size, in any order. An engine
-   * has it if it is faster than `range`.
-   */
-  numbers?(query: NumbersQuery): AsyncIterable<readonly (readonly [time: number, value: number])[]>;
-}
-
-export interface NumbersQuery extends SeriesName {
-  /** Microseconds. */
-  readonly from: number;
-  readonly to: number;
-}
-
-/** A store without the checks of the wrapper. */
-export interface Backend extends Omit<Store, 'readings' | 'rollups' | 'identity' | 'identify'> {
-  readonly readings: BackendReadings;
-  readonly records: BackendRecords;
-  /** Present with `Capabilities.rollups`. */
-  readonly rollups?: BackendRollups;
-}
+/** The records of an engine. `insert` and `update` can be absent if they are upserts. */
+export type BackendRecords = Omit<CompleteRecords, 'insert' | 'update'> &
+  Partial<Pick<CompleteRecords, 'insert' | 'update'>>;
 
 const COLUMN = /^field(?:0|[1-9]\d{0,2})$/;
 

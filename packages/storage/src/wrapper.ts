@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import * as check from './arguments.ts';
+import type { CompleteBackend, CompleteReadings } from './backend.ts';
 import type { BackendLogger } from './context.ts';
 import type {
   Capabilities,
@@ -19,13 +20,7 @@ import { compareText } from './merge.ts';
 import { sortRecords } from './record-batch.ts';
 import { Rollups } from './rollups/rollups.ts';
 import { SeriesBound } from './series-bound.ts';
-import {
-  type Backend,
-  type BackendReadings,
-  type BackendRecords,
-  demandRecords,
-  TableGuard,
-} from './tables.ts';
+import { type CompleteRecords, demandRecords, TableGuard } from './tables.ts';
 
 /** All operations that a store reports. Metrics create their labels from this list at the start. */
 export const STORE_OPERATIONS = [
@@ -110,7 +105,7 @@ const FROM_THE_DRIVER: ReadonlySet<StoreErrorCode> = new Set([
  * close, splits batches at `maxBatch`, lets close wait for running calls, observes every call, and throws only
  * StoreErrors (and TypeErrors for wrong arguments).
  */
-export function wrapStore(inner: Backend, options: WrapOptions): Store {
+export function wrapStore(inner: CompleteBackend, options: WrapOptions): Store {
   return new WrappedStore(inner, options);
 }
 
@@ -121,12 +116,12 @@ class WrappedStore implements Store {
   readonly devices: DeviceStore;
   readonly records: RecordStore;
   readonly rollups: RollupStore;
-  readonly #inner: Backend;
+  readonly #inner: CompleteBackend;
   readonly #gate: Gate;
   #opened = false;
   #closing: Promise<void> | null = null;
 
-  constructor(inner: Backend, options: WrapOptions) {
+  constructor(inner: CompleteBackend, options: WrapOptions) {
     this.#inner = inner;
     this.#gate = new Gate(inner.name, options);
     this.name = inner.name;
@@ -354,7 +349,7 @@ class Gate {
 }
 
 function wrapReadings(
-  inner: BackendReadings,
+  inner: CompleteReadings,
   rollups: Rollups | null,
   maxBatch: number,
   gate: Gate,
@@ -467,7 +462,7 @@ async function* singly(readings: AsyncIterable<Reading>): AsyncGenerator<readonl
  * parts, because an embedded engine works in this thread.
  */
 async function writeInPieces(
-  inner: BackendReadings,
+  inner: CompleteReadings,
   batch: readonly Reading[],
   size: number,
 ): Promise<WriteResult> {
@@ -552,7 +547,7 @@ function wrapRollups(rollups: Rollups | null, gate: Gate): RollupStore {
   };
 }
 
-function wrapRecords(inner: BackendRecords, lastWins: boolean, gate: Gate): RecordStore {
+function wrapRecords(inner: CompleteRecords, lastWins: boolean, gate: Gate): RecordStore {
   const tables = new TableGuard((table) => inner.inspect(table));
   return {
     async createTable(table, fieldCount) {

@@ -4,7 +4,7 @@ import { parseDocument, stringify } from 'yaml';
 import { sizeProblem, YamlFile } from './yaml-file.ts';
 
 /** Lines are not wrapped, and lists inside the entry are indented. */
-const STYLE = { lineWidth: 0 };
+export const STYLE = { lineWidth: 0 };
 
 /**
  * The text of a file whose data is a list, YAML or JSON, with a further entry at its end. The other lines of a YAML
@@ -43,7 +43,7 @@ function* candidates(text: string, wanted: readonly unknown[], entry: object): G
   yield document.toString(STYLE);
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;
@@ -52,7 +52,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function hasData(text: string, name: string, wanted: readonly unknown[]): boolean {
+export function hasData(text: string, name: string, wanted: readonly unknown[]): boolean {
   try {
     return isDeepStrictEqual(YamlFile.parse(text, name).data, wanted);
   } catch {

@@ -1,2 +1,3 @@
 export { appendEntry } from './append-entry.ts';
+export { type NamedEntry, putEntry, removeEntry } from './named-entry.ts';
 export { dataError, type Mistake, type Path, readBounded, YamlFile } from './yaml-file.ts';

@@ -9,7 +9,7 @@ import { freePort, startProcess, waitUntil } from '@tidegauge/process';
 import type { LedgerDocument } from '@tidegauge/readings';
 import { PYTHON, ROOT, setUpPython } from '../../setup.js';
 import { startPipeline } from '../embedded/pipeline-process.ts';
-import { assertComplete, sequencesOf } from './sequences.ts';
+import { assertComplete, assertSendsAgain, sequencesOf } from './sequences.ts';
 
 // The sensors of examples/sensors that keep readings while the broker is unavailable: against a whole pipeline, with a
 // real broker that is stopped and started again during the run.
@@ -124,6 +124,8 @@ test('readings survive an outage of the broker, and a full buffer drops the olde
     const arrived = async () => (await sequences(device)).at(-1)!.at > until + 500;
     await waitUntil(`readings of ${device} after the outage`, arrived, WAIT);
   }
+  for (const device of ['site-1/coretemp-hwmon0', 'site-1/board'])
+    await assertSendsAgain(api, broker.url, device);
   await Promise.all([...sensors, small].map((sensor) => sensor.stop()));
   await waitUntil(
     'an empty queue',

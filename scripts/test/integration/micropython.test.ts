@@ -10,7 +10,7 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { runProgram, startProcess, waitUntil } from '@tidegauge/process';
 import { ROOT } from '../../setup.js';
 import { startPipeline } from '../embedded/pipeline-process.ts';
-import { assertComplete, sequencesOf } from './sequences.ts';
+import { assertComplete, assertSendsAgain, sequencesOf } from './sequences.ts';
 
 // The program for microcontrollers in MicroPython's Unix port (from PyPI), with umqtt.simple as `mip` installs it.
 
@@ -86,6 +86,7 @@ test('the program in MicroPython keeps readings over an outage of the broker', {
   await mosquitto.restart();
   const arrived = async () => ((await stored()).at(-1)?.at ?? 0) > until + 500;
   await waitUntil(() => `readings after the outage: ${board.log()}`, arrived, WAIT);
+  await assertSendsAgain(api, mosquitto.url, DEVICE);
   await board.stop();
   assertComplete(await stored(), from, until, DEVICE);
 });

@@ -8,7 +8,7 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { startProcess, waitUntil } from '@tidegauge/process';
 import { NODE, ROOT } from '../../setup.js';
 import { startPipeline } from '../embedded/pipeline-process.ts';
-import { assertComplete, sequencesOf } from './sequences.ts';
+import { assertComplete, assertSendsAgain, sequencesOf } from './sequences.ts';
 
 const VERSION = '5.0.7';
 const OUTAGE_MS = 3000;
@@ -74,6 +74,7 @@ test('the Node-RED flow keeps readings over an outage of the broker', { skip }, 
   await mosquitto.restart();
   const arrived = async () => ((await stored()).at(-1)?.at ?? 0) > until + 500;
   await waitUntil('readings after the outage', arrived, WAIT);
+  await assertSendsAgain(api, mosquitto.url, DEVICE);
   await nodeRed.stop();
   assertComplete(await stored(), from, until, DEVICE);
 });

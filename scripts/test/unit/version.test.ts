@@ -37,6 +37,7 @@ test('the simulator, the Python client, the API, the images and the changelog ha
     'clients/python/src/tidegauge_client/__init__.py': `__version__ = '${root.version}'`,
     'services/api/src/openapi.yaml': `\n  version: ${root.version}\n`,
     'stacks/versions.env': `\nTIDEGAUGE_VERSION=${root.version}\n`,
+    'stacks/home-assistant/tidegauge/config.yaml': `\nversion: ${root.version}\n`,
     'CHANGELOG.md': `\n## ${root.version} - `,
   };
   for (const [file, text] of Object.entries(places)) assert.ok(read(file).includes(text), file);

@@ -7,11 +7,12 @@ import secrets
 import selectors
 import ssl
 from collections import deque
+from collections.abc import Collection
 from random import Random
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags
+from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -19,6 +20,7 @@ from paho.mqtt.properties import Properties
 from tidegauge_sim.devices import Message
 from tidegauge_sim.options import MAX_INFLIGHT, Broker, Options, OptionsError
 from tidegauge_sim.report import Tally
+from tidegauge_sim.ring import Kept, Request, Ring, parse_request, request_filter
 
 if TYPE_CHECKING:
     # These names exist for the type checker only.
@@ -32,6 +34,8 @@ CONNECT_TIMEOUT = 5.0
 CONNACK_TIMEOUT = 10.0
 BACKOFF_FIRST, BACKOFF_LAST = 0.25, 15.0
 QUEUE_LIMIT = 1_000
+# Requests for messages that wait. Later ones replace earlier ones, and come again.
+REQUEST_LIMIT = 1_000
 # How long a broker keeps half-delivered QoS 2 messages of a connection that broke.
 SESSION_SECONDS = 3_600
 
@@ -93,8 +97,18 @@ class Connection:
     """
 
     def __init__(
-        self, options: Options, tally: Tally, selector: selectors.BaseSelector, outage: Outage
+        self,
+        options: Options,
+        tally: Tally,
+        selector: selectors.BaseSelector,
+        outage: Outage,
+        ring: Ring | None = None,
+        names: Collection[str] = (),
     ) -> None:
+        """`names` are the devices whose messages in `ring` this connection sends again."""
+        self._ring = ring
+        self._names = names
+        self._requests: deque[Request] = deque(maxlen=REQUEST_LIMIT)
         self._options = options
         self._tally = tally
         self._selector = selector
@@ -102,8 +116,8 @@ class Connection:
         self._version = '5' if options.mqtt == 'auto' else options.mqtt
         self._falls_back = False
         self._jitter = Random()
-        self._queue: deque[Message] = deque()
-        self._pending: dict[int, Message] = {}
+        self._queue: deque[Message | Kept] = deque()
+        self._pending: dict[int, Message | Kept] = {}
         self._window = options.inflight
         self._up = False
         self._was_up = False
@@ -136,9 +150,16 @@ class Connection:
     def publish(self, message: Message) -> None:
         """Send a message as soon as the window allows."""
         self._tally.publish(message)
+        if self._ring is not None and not message.copy:
+            self._ring.add(message)
         if self._up and not self._queue and len(self._pending) < self._window:
             self._send(message)
         else:
+            self._queue.append(message)
+
+    def send_again(self, message: Kept) -> None:
+        """Send a message that was kept, if there is room. It is not counted."""
+        if self.has_room:
             self._queue.append(message)
 
     def flush(self) -> None:
@@ -166,6 +187,9 @@ class Connection:
                 self._client.loop_read()
         if self._refusal is not None:
             raise Refused(self._refusal)
+        while self._ring is not None and self._requests:
+            for message in self._ring.answer(self._requests.popleft()):
+                self.send_again(message)
         self.flush()
 
     def tick(self, now: float) -> None:
@@ -209,6 +233,7 @@ class Connection:
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
         client.on_publish = self._on_publish
+        client.on_message = self._on_message
         client.on_socket_open = self._on_socket_open
         client.on_socket_close = self._on_socket_close
         client.on_socket_register_write = self._on_want_write
@@ -244,7 +269,7 @@ class Connection:
         self._retry_at = now + wait
         self._outage.begin(id(self), reason)
 
-    def _send(self, message: Message) -> None:
+    def _send(self, message: Message | Kept) -> None:
         info = self._client.publish(message.topic, message.payload, self._options.qos)
         self._pending[info.mid] = message
 
@@ -274,6 +299,13 @@ class Connection:
             client.drop_out_messages()
             self._queue.extendleft(reversed(self._pending.values()))
             self._pending.clear()
+        if self._ring is not None:
+            client.subscribe(request_filter(self._options.topic))
+
+    def _on_message(self, _client: Client, _userdata: object, message: MQTTMessage) -> None:
+        request = parse_request(bytes(message.payload))
+        if request is not None and request.device in self._names:
+            self._requests.append(request)
 
     def _allowance(self, properties: Properties | None) -> int:
         """Largest number of unacknowledged messages. The broker ends a connection that has more."""
@@ -308,7 +340,7 @@ class Connection:
         self, _client: Client, _userdata: object, mid: int, reason: ReasonCode, _properties: object
     ) -> None:
         message = self._pending.pop(mid, None)
-        if message is None:
+        if message is None or isinstance(message, Kept):
             return
         # An unknown identifier in PUBCOMP means that the broker had finished before the connection broke.
         if reason.is_failure and reason.value != PACKET_IDENTIFIER_NOT_FOUND:

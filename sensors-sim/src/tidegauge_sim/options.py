@@ -95,6 +95,7 @@ class Options:
     # Seconds.
     drain: float
     report: Path | None
+    ring: Path | None
     print_config: bool
     quiet: bool
     log_level: str
@@ -270,6 +271,8 @@ def _conflicts(values: Mapping[str, Any]) -> list[str]:
         mistakes.append('--tls-cert and --tls-key: set both or neither')
     if '{metric}' not in values['topic'] and values['format'] != 'senml':
         mistakes.append('--topic: has no {metric}; only --format senml has the metric in the payload')
+    if values['ring'] is not None and values['format'] != 'json':
+        mistakes.append('--ring: needs --format json, because only JSON has boot and seq')
     sensors, processes, gateways = values['sensors'], values['processes'], values['gateways']
     if processes > sensors:
         mistakes.append(f'--processes: got {processes}, expected at most one per sensor ({sensors})')
@@ -449,6 +452,10 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         'report', _target, 'a file in a folder that exists', None,
         'write totals and devices to this JSON file',
+    ),
+    Flag(
+        'ring', _target, 'a file in a folder that exists', None,
+        'keep the last 64 MiB of messages in this SQLite file, and send again what ingest requests',
     ),
     Flag('print-config', _boolean, 'true or false', 'false', 'print the settings in use and exit'),
     Flag('quiet', _boolean, 'true or false', 'false', 'print no progress bar and no totals'),

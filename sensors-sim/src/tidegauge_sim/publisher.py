@@ -13,7 +13,8 @@ from tidegauge_sim.connection import Connection, Outage, Refused
 from tidegauge_sim.devices import SECOND, Message
 from tidegauge_sim.options import Options
 from tidegauge_sim.report import Tally
-from tidegauge_sim.schedule import schedule
+from tidegauge_sim.ring import Ring, device_of
+from tidegauge_sim.schedule import fleet, schedule
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,14 @@ def shares(options: Options) -> list[list[int]]:
     return parts
 
 
+def open_ring(options: Options, share: Sequence[int]) -> Ring | None:
+    """Open the file for the messages of a share. Each of several processes has its own."""
+    path = options.ring
+    if path is not None and options.processes > 1:
+        path = path.with_name(f'{path.name}.{share[0]}')
+    return None if path is None else Ring(path)
+
+
 class Publisher:
     """Takes messages from the schedule when they are due and a connection has room.
 
@@ -70,7 +79,22 @@ class Publisher:
         self._tally = Tally(share)
         numbers = sorted({gateway(device, options) for device in share})
         outage = Outage()
-        by_gateway = {number: Connection(options, self._tally, self._selector, outage) for number in numbers}
+        self._ring = open_ring(options, share)
+        # By gateway, the devices as they are called in topics.
+        names: dict[int, set[str]] = {number: set() for number in numbers}
+        if self._ring is not None:
+            devices = fleet(options)
+            for device in share:
+                topic = options.topic.format(device=devices[device].name, metric='m')
+                names[gateway(device, options)].add(device_of(topic))
+        by_gateway = {
+            number: Connection(options, self._tally, self._selector, outage, self._ring, names[number])
+            for number in numbers
+        }
+        for message in [] if self._ring is None else self._ring.newest():
+            for number in numbers:
+                if device_of(message.topic) in names[number]:
+                    by_gateway[number].send_again(message)
         self._connections = list(by_gateway.values())
         self._connection_of = {device: by_gateway[gateway(device, options)] for device in share}
 
@@ -84,6 +108,8 @@ class Publisher:
         finally:
             for connection in self._connections:
                 connection.close()
+            if self._ring is not None:
+                self._ring.close()
             self._selector.close()
         return self._tally
 
@@ -128,6 +154,8 @@ class Publisher:
                 break
             connection.publish(message)
             message = next(self._stream, None)
+        if self._ring is not None:
+            self._ring.commit()
         for connection in self._connections:
             connection.flush()
         return message

@@ -3,6 +3,7 @@
 import { get, serverNow } from './api.js';
 import { $, element, said, setText } from './dom.js';
 import { age, count, measure, moment } from './format.js';
+import { titleOf } from './model.js';
 import { hrefOf } from './sensor-list.js';
 
 const MOST_SHOWN = 50;
@@ -52,7 +53,8 @@ function summary(evaluating, total, { critical }, unreachable) {
 }
 
 function alertRow({ rule, severity, state, kind, device, metric, limit, value, since, raised, ended }) {
-  const name = element('a', { class: 'alert-device', href: hrefOf(device) }, device);
+  const attributes = { class: 'alert-device', href: hrefOf(device), title: device };
+  const name = element('a', attributes, titleOf(device));
   const begun = Date.parse(since ?? raised);
   const when =
     ended === null

@@ -1,6 +1,6 @@
 // Modal dialogs for confirmations and for the key.
 
-import { element } from './dom.js';
+import { element, setText } from './dom.js';
 
 /**
  * Requests a confirmation before a change.
@@ -32,27 +32,48 @@ export async function askKey(why) {
  * Shows a form, and waits for it.
  *
  * @param label fields of the form
+ * @param work is done before the form closes; when it fails, the form stays open with the reason
  * @returns `action`, or null when the visitor cancels
  */
-export function ask({ title, text, action, label = '', className = '' }) {
-  const heading = element('h2', { id: 'dialog-title' }, title);
+export function ask({ title, text, action, label = '', className = '', work = null }) {
+  const heading = element('h2', {}, title);
   const cancel = element('button', { type: 'button' }, 'Cancel');
   const go = element('button', { type: 'submit', class: className }, action);
+  const trouble = element('p', { class: 'trouble', role: 'alert' });
   const form = element(
     'form',
     {},
     heading,
     element('p', {}, text),
     label,
+    trouble,
     element('div', { class: 'tools' }, cancel, go),
   );
-  const dialog = element('dialog', { 'aria-labelledby': 'dialog-title' }, form);
+  const dialog = element('dialog', { 'aria-label': title }, form);
   document.body.append(dialog);
   return new Promise((resolve) => {
     let answer = null;
+    let isWorking = false;
     cancel.addEventListener('click', () => dialog.close());
-    form.addEventListener('submit', (event) => {
+    // What is under way cannot be cancelled.
+    dialog.addEventListener('cancel', (event) => isWorking && event.preventDefault());
+    form.addEventListener('submit', async (event) => {
       event.preventDefault();
+      if (isWorking) return;
+      if (work !== null) {
+        isWorking = true;
+        cancel.disabled = true;
+        setText(trouble, '');
+        try {
+          await work();
+        } catch (error) {
+          setText(trouble, error.message);
+          return;
+        } finally {
+          isWorking = false;
+          cancel.disabled = false;
+        }
+      }
       answer = action;
       dialog.close();
     });

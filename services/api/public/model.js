@@ -1,12 +1,14 @@
 // The page's data about the sensors. Their size is bounded, and this module does not use the DOM.
 
 import { get } from './api.js';
-import { byInterest } from './format.js';
+import { byInterest, middleCut } from './format.js';
 import { usualPause } from './series.js';
 
 /** Largest number of sensors in the list. */
 const MAX_SENSORS = 2000;
 const MAX_METRICS = 40;
+/** Longest label of a sensor that is shown, characters. */
+const MAX_LABEL = 100;
 export const SPARK_POINTS = 32;
 /**
  * A sensor is quiet after three times its usual pause between reports, but not before the least time, and after the
@@ -20,12 +22,14 @@ const LATEST_AT_ONCE = 200;
 const ALL_DEVICES = '@all';
 
 /**
- * Sensors by name: `{name, site, city, kind, year, metrics: Map(metric -> {value, time, unit}), seen, pause, spark}`.
+ * Sensors by name: `{name, site, city, kind, year, attributes, metrics: Map(metric -> {value, time, unit}), seen, pause, spark}`.
  * `pause` is the usual one between reports in seconds, null if it is not known, and `judged` the report after which it was learned.
  */
 export const sensors = new Map();
 
 let full = false;
+/** Counts changes of what the registry has about sensors. */
+let descriptions = 0;
 let learning = false;
 /** 'loading', 'ready', or 'failed' with the error. */
 const progress = { state: 'loading', error: null };
@@ -63,9 +67,7 @@ async function readAll() {
   do {
     const page = await get('v1/devices', { limit: 1000, cursor });
     for (const device of page.devices.filter(({ name }) => name !== ALL_DEVICES)) {
-      const sensor = sensorNamed(device.name);
-      if (sensor === null) break;
-      Object.assign(sensor, device, { site: device.site ?? sensor.site });
+      if (!describe(device)) break;
     }
     cursor = page.next ?? undefined;
   } while (cursor !== undefined && !full);
@@ -76,6 +78,43 @@ async function readAll() {
     });
     for (const reading of readings) learn(reading);
   }
+}
+
+/**
+ * Sets what the registry has about a sensor. Without a site there, the first part of its name is its site.
+ *
+ * @returns whether the sensor is listed
+ */
+export function describe({ name, site, city, kind, year, attributes }) {
+  const sensor = sensorNamed(name);
+  if (sensor === null) return false;
+  const before = described(sensor);
+  Object.assign(sensor, { site: site ?? siteIn(name), city, kind, year, attributes });
+  if (described(sensor) !== before) descriptions += 1;
+  return true;
+}
+
+/** A number that changes when names, sites or kinds of sensors change. */
+export function descriptionCount() {
+  return descriptions;
+}
+
+/** What the list shows of a sensor besides its readings, as a text. */
+function described(sensor) {
+  const { site, city, kind } = sensor;
+  return JSON.stringify([labelOf(sensor), site, city, kind]);
+}
+
+/** The name that people gave a sensor, or null. */
+export function labelOf({ attributes }) {
+  const label = attributes?.label;
+  return typeof label === 'string' && label.trim() !== '' ? middleCut(label.trim(), MAX_LABEL) : null;
+}
+
+/** What a sensor is called: its label, or its name. */
+export function titleOf(name) {
+  const sensor = sensors.get(name);
+  return (sensor === undefined ? null : labelOf(sensor)) ?? name;
 }
 
 /** Adds a reading. Returns its sensor, or null when the limit of sensors or metrics is reached. */
@@ -124,12 +163,21 @@ export async function learnPauses(now) {
   learning = false;
 }
 
+async function learnPause(sensor) {
+  const { seen } = sensor;
+  const pause = (await pauseOf(sensor)) ?? MOST_UNKNOWN / PAUSES;
+  Object.assign(sensor, { pause, judged: seen });
+}
+
 /**
  * A sensor can send many readings at once, and readings can be received long after their time: the longer of the
  * pauses between receptions and between times counts.
+ *
+ * @returns the usual pause between the reports of a sensor in seconds, null if it has reported once only
+ * @throws {RequestError}
  */
-async function learnPause(sensor) {
-  const { name: device, seen } = sensor;
+export async function pauseOf(sensor) {
+  const { name: device } = sensor;
   const [metric] = [...sensor.metrics].toSorted(([, a], [, b]) => b.time - a.time)[0] ?? [];
   const readings =
     metric === undefined ? [] : (await get('v1/readings', { device, metric, limit: SPARK_POINTS })).readings;
@@ -138,10 +186,7 @@ async function learnPause(sensor) {
     return usualPause([...seconds].sort((a, b) => a - b));
   });
   const known = pauses.filter((pause) => pause !== null);
-  Object.assign(sensor, {
-    pause: known.length === 0 ? MOST_UNKNOWN / PAUSES : Math.max(...known),
-    judged: seen,
-  });
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 /** Fills a sparkline with the newest readings of its metric. Once per sensor and metric. */
@@ -172,13 +217,13 @@ function sensorNamed(name) {
     full = true;
     return null;
   }
-  const slash = name.indexOf('/');
   const sensor = {
     name,
-    site: slash === -1 ? '' : name.slice(0, slash),
+    site: siteIn(name),
     city: null,
     kind: null,
     year: null,
+    attributes: {},
     metrics: new Map(),
     seen: 0,
     pause: null,
@@ -189,4 +234,10 @@ function sensorNamed(name) {
   };
   sensors.set(name, sensor);
   return sensor;
+}
+
+/** The first part of a name of several parts, otherwise empty. */
+function siteIn(name) {
+  const slash = name.indexOf('/');
+  return slash === -1 ? '' : name.slice(0, slash);
 }

@@ -3,7 +3,7 @@
 import { get, serverNow } from './api.js';
 import { $, element, setText, svg } from './dom.js';
 import { age, byInterest, collator, count, isHousekeeping, quantity } from './format.js';
-import { explain, isQuiet, readingState, sensors } from './model.js';
+import { explain, isQuiet, labelOf, readingState, sensors } from './model.js';
 import { hrefOf } from './sensor-list.js';
 
 /** The most sensors in the table. */
@@ -125,11 +125,11 @@ function whereOf(site, members) {
 
 function paintRows({ key, site, metric, members }) {
   const shown = members.slice(0, MOST_ROWS);
-  const names = JSON.stringify([key, shown.map(({ name }) => name)]);
+  const names = JSON.stringify([key, shown.map((sensor) => [sensor.name, labelOf(sensor)])]);
   if (names !== listed) {
     listed = names;
     cells.clear();
-    $('overview-rows').replaceChildren(...shown.map(({ name }) => rowOf(name, site)));
+    $('overview-rows').replaceChildren(...shown.map((sensor) => rowOf(sensor, site)));
   }
   const now = serverNow();
   let [quiet, newest] = [0, 0];
@@ -149,8 +149,10 @@ function paintRows({ key, site, metric, members }) {
 }
 
 /** A name is short if the site is chosen. */
-function rowOf(name, site) {
-  const short = site !== ALL && name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name;
+function rowOf(sensor, site) {
+  const { name } = sensor;
+  const isShort = site !== ALL && name.startsWith(`${site}/`);
+  const short = labelOf(sensor) ?? (isShort ? name.slice(site.length + 1) : name);
   // A long name breaks after a slash, not within a word.
   const parted = short.split(/(?<=\/)/).flatMap((part) => [element('wbr'), part]);
   const band = svg('polygon', {});

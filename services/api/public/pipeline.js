@@ -181,12 +181,14 @@ function beginning({ since, instances }) {
   return `since ${moment(Date.parse(since), serverNow())}${instances.length === 1 ? '' : ' or earlier'}`;
 }
 
-function showGaps({ devices, missing, list, truncated }, since) {
+function showGaps({ devices, missing, healed = 0, list, truncated }, since) {
   const numbered =
     devices === 1 ? 'one sensor that numbers its' : `${count(devices)} sensors that number their`;
   setText(
     $('gaps-sum'),
-    devices === 0 ? '' : `${count(missing)} missing from ${numbered} readings, ${since}`,
+    devices === 0
+      ? ''
+      : `${count(missing)} missing${healed > 0 ? ` and ${count(healed)} healed` : ''} from ${numbered} readings, ${since}`,
   );
   const lacking = list.filter((gap) => gap.missing + gap.givenUp > 0).sort((a, b) => b.missing - a.missing);
   const rows = lacking
@@ -208,10 +210,11 @@ function showGaps({ devices, missing, list, truncated }, since) {
   replaceIfChanged($('gaps'), rows);
 }
 
-/** `3 missing (7–9)`, and the number of missing readings whose details are no longer kept. */
+/** `3 missing (7–9)`, how many of them its sensor cannot send again, and the number of those whose details are no longer kept. */
 function lackOf(gap) {
   const words = [];
   if (gap.missing > 0) words.push(`${count(gap.missing)} missing (${ranges(gap)})`);
+  if (gap.gone > 0) words.push(`${count(gap.gone)} of them gone from the sensor`);
   if (gap.givenUp > 0) words.push(`${count(gap.givenUp)} older ones no longer followed`);
   return words.join(', ');
 }

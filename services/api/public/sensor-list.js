@@ -4,7 +4,18 @@ import { serverNow } from './api.js';
 import { $, element, said, setText, svg } from './dom.js';
 import { firstSteps } from './first-steps.js';
 import { age, byInterest, collator, count, quantity } from './format.js';
-import { explain, isCut, isQuiet, readingState, SPARK_POINTS, seedSpark, sensors } from './model.js';
+import {
+  descriptionCount,
+  explain,
+  isCut,
+  isQuiet,
+  labelOf,
+  readingState,
+  SPARK_POINTS,
+  seedSpark,
+  sensors,
+  titleOf,
+} from './model.js';
 
 const SPARK_WIDTH = 72;
 const SPARK_HEIGHT = 20;
@@ -105,7 +116,7 @@ export function paintAges() {
 /** A text that changes when the list must be built again; it does not include the search words. */
 function contents() {
   const { state, error } = readingState();
-  return sensors.size > 0 ? `${sensors.size}` : `${state} ${error?.message}`;
+  return sensors.size > 0 ? `${sensors.size} ${descriptionCount()}` : `${state} ${error?.message}`;
 }
 
 function arrange() {
@@ -129,12 +140,13 @@ function arrange() {
   setText($('sensor-note'), `Only the first ${count(sensors.size)} sensors are listed.`);
 }
 
-function haystack({ name, site, city, kind }) {
-  return `${name} ${site} ${city ?? ''} ${kind ?? ''}`.toLowerCase();
+function haystack(sensor) {
+  const { name, site, city, kind } = sensor;
+  return [name, labelOf(sensor), site, city, kind].join(' ').toLowerCase();
 }
 
 function groupOf([site, members]) {
-  members.sort((a, b) => collator.compare(a.name, b.name));
+  members.sort((a, b) => collator.compare(titleOf(a.name), titleOf(b.name)));
   const items = members.map((sensor) => element('li', {}, rowOf(sensor).link));
   const heading = element(
     'h3',
@@ -156,14 +168,16 @@ function emptyState(words) {
 
 function rowOf(sensor) {
   const known = rows.get(sensor.name);
-  if (known !== undefined) return known;
-  const { name, site } = sensor;
-  const short = name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name;
-  const long = String(short.length > LONG_NAME);
-  const named = element('span', { class: 'name', 'data-long': long }, short);
+  if (known !== undefined) {
+    nameRow(sensor, known);
+    return known;
+  }
+  const { name } = sensor;
+  const named = element('span', { class: 'name' });
   const line = svg('polyline', {});
   const row = {
     link: element('a', { class: 'row', href: hrefOf(name), 'data-name': name, title: name }),
+    named,
     age: element('span', { class: 'age', 'aria-hidden': 'true' }),
     heard: element('span', { class: 'hidden' }),
     values: element('span', { class: 'values' }),
@@ -174,6 +188,7 @@ function rowOf(sensor) {
     seen: sensor.seen,
   };
   row.link.append(named, row.heard, row.age, row.values, row.spark);
+  nameRow(sensor, row);
   if (name === current) row.link.setAttribute('aria-current', 'true');
   rows.set(name, row);
   // Painted at once, so that a row has its height from the start.
@@ -181,6 +196,14 @@ function rowOf(sensor) {
   watcher.observe(row.link);
   dirty.add(name);
   return row;
+}
+
+/** A name is short below the heading of its site. */
+function nameRow(sensor, { named }) {
+  const { name, site } = sensor;
+  const short = labelOf(sensor) ?? (name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name);
+  named.dataset.long = String(short.length > LONG_NAME);
+  setText(named, short);
 }
 
 function paintRow(sensor, row) {

@@ -6,7 +6,7 @@ import { Chart } from './chart.js';
 import { $, element, setText } from './dom.js';
 import { byInterest } from './format.js';
 import { seriesOf } from './history-lines.js';
-import { explain, learnUnit, readingState, sensors } from './model.js';
+import { explain, labelOf, learnUnit, readingState, sensors, titleOf } from './model.js';
 import { RANGES } from './series.js';
 import { EMPTY_VIEW, hashOf } from './view-state.js';
 
@@ -29,6 +29,8 @@ let lastRefresh = 0;
 let isRead = false;
 
 export function initSensorView() {
+  $('edit-sensor').addEventListener('click', () => void edit());
+  $('edit-alerts').addEventListener('click', () => void editAlerts());
   const kept = keptRange();
   isChosen = kept !== undefined;
   range = kept ?? range;
@@ -81,6 +83,7 @@ function keepRange() {
 export function show(name) {
   if (name === shown) return;
   shown = name;
+  $('sensor-said').replaceChildren();
   if (!isChosen) range = RANGES[0];
   markRange();
   paintTitle();
@@ -126,16 +129,19 @@ function paintTitle() {
     failed: 'Sensors cannot be shown now',
     ready: 'No sensor yet',
   };
-  setText($('sensor-title'), shown ?? nothing[state]);
+  setText($('sensor-title'), shown === null ? nothing[state] : titleOf(shown));
+  for (const id of ['edit-sensor', 'edit-alerts']) $(id).disabled = shown === null;
   const isSilent = shown !== null && state === 'ready' && (sensor?.metrics.size ?? 0) === 0;
   setText($('sensor-facts'), facts(sensor ?? {}, isSilent));
   const link = sensor === undefined ? '#/history' : historyOf(sensor);
   if ($('open-history').getAttribute('href') !== link) $('open-history').setAttribute('href', link);
 }
 
-function facts({ site = '', city, kind, year = null }, isSilent) {
+function facts(sensor, isSilent) {
+  const { site = '', city, kind, year = null } = sensor;
+  const name = labelOf(sensor) === null ? null : sensor.name;
   const silent = isSilent ? 'No readings from this sensor yet' : null;
-  return [silent, kind, city, site === '' ? null : site, year === null ? null : `since ${year}`]
+  return [name, silent, kind, city, site === '' ? null : site, year === null ? null : `since ${year}`]
     .filter(Boolean)
     .join(' · ');
 }
@@ -144,6 +150,44 @@ function facts({ site = '', city, kind, year = null }, isSilent) {
 function historyOf(sensor) {
   const parts = { series: seriesOf(sensor), range: { last: range.seconds * 1000 } };
   return hashOf({ ...EMPTY_VIEW, ...parts });
+}
+
+/** Shows the dialog with what is registered about the sensor. A change can be undone until another sensor is shown. */
+async function edit() {
+  const name = shown;
+  const place = $('sensor-said');
+  const tell = (...children) => shown === name && place.replaceChildren(...children);
+  tell();
+  try {
+    const { editDevice } = await import('./device-dialog.js');
+    const undo = await editDevice(name);
+    if (undo === null) return;
+    // A unit may be another one.
+    void refresh();
+    const button = element('button', { type: 'button' }, 'Undo');
+    button.addEventListener('click', async () => {
+      button.disabled = true;
+      await undo().then(
+        () => {
+          tell('The change was undone.');
+          void refresh();
+        },
+        ({ message }) => tell(message),
+      );
+    });
+    tell('Saved. ', button);
+  } catch (error) {
+    tell(error.message);
+  }
+}
+
+async function editAlerts() {
+  try {
+    const { openAlerts } = await import('./alert-dialog.js');
+    await openAlerts(shown);
+  } catch (error) {
+    setText($('sensor-said'), error.message);
+  }
 }
 
 /** Without a choice of the visitor, shows a longer range when no chart has two points. */

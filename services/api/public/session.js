@@ -40,9 +40,12 @@ async function ask(why) {
 }
 
 function show({ sender, csrf, scopes, devices }) {
-  // The style sheet hides what is for administrators from all others, and the server refuses it to them.
+  // The style sheet hides what the visitor may not do, and the server refuses it.
   if (scopes.includes('admin') && devices === null) document.body.dataset.admin = '';
   else delete document.body.dataset.admin;
+  const isAdmin = document.body.dataset.admin !== undefined;
+  document.body.toggleAttribute('data-no-admin', csrf !== null && !isAdmin);
+  document.body.toggleAttribute('data-read-only', csrf !== null && scopes.every((scope) => scope === 'read'));
   $('sign-out').hidden = csrf === null;
   setText($('sign-out'), 'Sign out');
   $('sign-out').title = sender === null ? '' : `Signed in with the key ${sender}`;

@@ -35,6 +35,7 @@ import { openTsdbHandlers } from './opentsdb/handlers.ts';
 import { apiOperations } from './operation-table.ts';
 import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
+import { RELAY_PATH, relayRoutes } from './relay.ts';
 import { aggregateHandlers } from './routes/aggregates.ts';
 import { alertHandlers } from './routes/alerts.ts';
 import { annotationHandlers } from './routes/annotations.ts';
@@ -53,6 +54,8 @@ import { wrongReadingHandlers } from './routes/wrong-readings.ts';
 const DEVICE_BODY_LIMIT = 128 * 1024;
 /** Largest body of a request for an annotation, bytes. */
 const ANNOTATION_BODY_LIMIT = 32 * 1024;
+/** Largest body with a rule or a receiver of alerts, bytes, as ingest accepts it. */
+const ALERT_BODY_LIMIT = 16 * 1024;
 /** Largest body with a message to explain or a route, bytes, as ingest accepts it. */
 const ROUTE_BODY_LIMIT = 256 * 1024;
 /** What the JSON of routes and queries may have. A parsed value takes far more memory than its bytes. */
@@ -63,8 +66,9 @@ const BODY_BYTES = 8 * 1024 * 1024;
 const PUBLIC: Rule = { scope: 'public', limitsDevices: true };
 /** Writers of InfluxDB send queries too, such as CREATE DATABASE. They are answered without data. */
 const WRITE: Rule = { scope: 'write', limitsDevices: true };
-/** Lines of InfluxDB are readings. */
+/** Lines of InfluxDB are readings, and so is what a board relays. */
 const LINES: Rule = { ...WRITE, isData: true };
+const READ: Rule = { scope: 'read', limitsDevices: false };
 
 export interface AppDependencies {
   readonly store: Store;
@@ -134,6 +138,7 @@ export function createApp(dependencies: AppDependencies): App {
     const path = url!.split('?', 1)[0]!;
     if (path === '/query') return WRITE;
     if (isInfluxPath(path) && !isSafe(method!)) return LINES;
+    if (path === RELAY_PATH) return isSafe(method!) ? READ : LINES;
     return isSafe(method!) && isPage(path) ? PUBLIC : operations.ruleOf(method!, url!);
   };
   app.use(guardBrowsers(hosts, config.corsOrigins ?? []), influxHealth, access.guard(ruleOf));
@@ -147,14 +152,15 @@ export function createApp(dependencies: AppDependencies): App {
     annotations: [budget, express.json({ type: () => true, limit: ANNOTATION_BODY_LIMIT })],
     devices: [budget, express.json({ type: () => true, limit: DEVICE_BODY_LIMIT })],
     records: [handedBody(lane), budget, express.json(sent)],
+    alerts: [budget, express.json({ ...sent, limit: ALERT_BODY_LIMIT, verify: hasFewValues })],
     routes: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
     opentsdb: [budget, express.json({ ...sent, verify: hasFewValues })],
   };
   const handlers = {
     ...readings,
     ...aggregateHandlers(store, answers),
-    ...wrongReadingHandlers(store),
-    ...annotationHandlers(store, cursors, answers),
+    ...wrongReadingHandlers(store, ingest),
+    ...annotationHandlers(store, ingest, cursors, answers),
     ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),
     ...deviceHandlers(store, cursors, answers),
@@ -170,6 +176,7 @@ export function createApp(dependencies: AppDependencies): App {
   };
   app.use(dispatch(operations, handlers, readers));
   app.use(influxRoutes({ ingest, budget, bodyLimit: config.bodyLimit }));
+  app.use(relayRoutes(ingest));
   app.use(pageRoutes(document));
   // Without ingest the API can still read the store, so readiness depends on the store only.
   app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));

@@ -4,14 +4,19 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type AlertReceiversDocument,
+  type AlertRulesDocument,
   type AlertsDocument,
   type CausesDocument,
   type DeliveryDocument,
+  type EntryChangedDocument,
   type ExplainDocument,
+  formatTime,
   isTable,
   type LedgerDocument,
   type LinesDocument,
   type LiveLine,
+  type MissingDocument,
   type QuarantineDocument,
   type QuarantineStepDocument,
   type RouteAddedDocument,
@@ -31,6 +36,8 @@ const LIVE_BYTES_PER_SECOND = 4 * 1024 * 1024;
 const LIVE_BURST_MS = 250;
 const RESOLVE_EVERY_MS = 5000;
 const JSON_TYPE = 'application/json';
+/** Time for a request of a board, in which ingest may compare a day of its store, milliseconds. */
+const RELAY_MS = 60_000;
 /** Time for one step through the quarantine of ingest, in addition to the usual timeout, milliseconds. */
 const STEP_MS = 5000;
 
@@ -74,6 +81,12 @@ export interface AlertsQuery {
   readonly rule?: string;
   readonly severity?: string;
   readonly after?: string;
+}
+
+interface MissingQuery {
+  readonly limit: number;
+  /** The device and those below it. */
+  readonly device?: string;
 }
 
 export interface QuarantineStep extends QuarantineFilter {
@@ -125,6 +138,15 @@ export interface Lines {
   readonly sender: string;
 }
 
+/** A request of a board, decompressed. */
+export interface Relayed {
+  readonly body: Uint8Array;
+  /** The device that the sender is limited to; null without a limit. */
+  readonly device: string | null;
+  /** For whom it is sent, as `senderOf` names the client. */
+  readonly sender: string;
+}
+
 export interface IngestClientOptions {
   /** Base URLs. A host that begins with `tasks.` (Docker Swarm) stands for every address that it resolves to. */
   readonly urls: readonly string[];
@@ -162,6 +184,12 @@ export class IngestClient {
   /** Every replica's ledger. @throws {IngestError} 503 when none answers. */
   ledgers(): Promise<Answers<LedgerDocument>> {
     return this.#askAll((url) => this.#json<LedgerDocument>(url, 'GET', '/ledger'));
+  }
+
+  /** Every replica's missing readings. @throws {IngestError} 503 when none answers. */
+  missing({ limit, ...query }: MissingQuery): Promise<Answers<MissingDocument>> {
+    const path = `/ledger/missing${search({ limit: String(limit), ...query })}`;
+    return this.#askAll((url) => this.#json<MissingDocument>(url, 'GET', path));
   }
 
   /** The first page of every replica's quarantine. @throws {IngestError} 503 when none answers. */
@@ -211,6 +239,27 @@ export class IngestClient {
     return this.#give(path, { body, contentType: 'text/plain; charset=utf-8', sender });
   }
 
+  /** Sends a request of a board to one replica, like `deliver`. @throws {IngestError} */
+  relay({ body, device, sender }: Relayed): Promise<object> {
+    const path = `/relay${search({ device: device ?? undefined })}`;
+    return this.#give(path, { body, contentType: 'application/x-ndjson', sender }, RELAY_MS);
+  }
+
+  /**
+   * Has the replicas that relay compare a device with their centres on the days of [from, to), microseconds: what the API
+   * writes itself is not relayed otherwise. Does not reject, because the daily comparison finds recent changes too.
+   */
+  async compareRelay(device: string, from: number, to: number): Promise<void> {
+    const days = { from: formatTime(from).slice(0, 10), to: formatTime(to - 1).slice(0, 10) };
+    const path = `/relay/compare${search({ device, ...days })}`;
+    await this.#askAll((url) => this.#json<object>(url, 'POST', path)).catch(() => {});
+  }
+
+  /** Every replica's centres and boards. @throws {IngestError} 503 when none answers. */
+  relays(): Promise<Answers<object>> {
+    return this.#askAll((url) => this.#json<object>(url, 'GET', '/relay'));
+  }
+
   /** What becomes of a message, by one replica: `POST /explain`. @throws {IngestError} */
   explain(request: object, sender: string): Promise<ExplainDocument> {
     const body = Buffer.from(JSON.stringify(request));
@@ -234,23 +283,58 @@ export class IngestClient {
    * @throws {IngestError} when no replica added it
    */
   addRoute(route: object): Promise<Answers<RouteAddedDocument>> {
-    const content = { body: Buffer.from(JSON.stringify({ route })), contentType: JSON_TYPE };
+    return this.#change('POST', '/routes', { route });
+  }
+
+  /** The alert rules of every replica, which have the same file. @throws {IngestError} 503 when none answers. */
+  alertRules(): Promise<Answers<AlertRulesDocument>> {
+    return this.#askAll((url) => this.#json<AlertRulesDocument>(url, 'GET', '/alerts/rules'));
+  }
+
+  /** The receivers of messages about alerts of every replica. @throws {IngestError} 503 when none answers. */
+  alertReceivers(): Promise<Answers<AlertReceiversDocument>> {
+    return this.#askAll((url) => this.#json<AlertReceiversDocument>(url, 'GET', '/alerts/receivers'));
+  }
+
+  /**
+   * Puts an entry into a file of every replica, or removes it when `entry` is null.
+   *
+   * @throws {IngestError} when no replica did it
+   */
+  changeEntry(
+    list: 'rules' | 'receivers',
+    name: string,
+    entry: object | null,
+  ): Promise<Answers<EntryChangedDocument>> {
+    const path = `/alerts/${list}/${encodeURIComponent(name)}`;
+    return this.#change(entry === null ? 'DELETE' : 'PUT', path, entry);
+  }
+
+  /** One replica sends a test message to a receiver. @throws {IngestError} 502 when it does not arrive */
+  testReceiver(name: string): Promise<void> {
+    return this.#give(`/alerts/receivers/${encodeURIComponent(name)}/test`, null);
+  }
+
+  /** Changes a file of every replica, one after the other, because they can share the file. */
+  #change<T>(method: string, path: string, sent: object | null): Promise<Answers<T>> {
+    const content =
+      sent === null ? null : { body: Buffer.from(JSON.stringify(sent)), contentType: JSON_TYPE };
     let last: Promise<unknown> = Promise.resolve();
     return this.#askAll((url) => {
-      const next = last.then(() => this.#json<RouteAddedDocument>(url, 'POST', '/routes', content));
+      const next = last.then(() => this.#json<T>(url, method, path, content));
       last = next.catch(() => {});
       return next;
     });
   }
 
-  async #give<T>(path: string, content: Content): Promise<T> {
+  async #give<T>(path: string, content: Content | null, patienceMs?: number): Promise<T> {
     const targets = await this.targets();
     const first = this.#turn++;
     let last: unknown = noTargets(this.#options.urls);
     for (let n = 0; n < targets.length; n++) {
       const url = targets[(first + n) % targets.length]!;
       try {
-        return await this.#json(url, 'POST', path, content);
+        return await this.#json(url, 'POST', path, content, patienceMs);
       } catch (error) {
         if (!(error instanceof IngestError && error.refused)) throw error;
         last = error;

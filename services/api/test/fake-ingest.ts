@@ -2,14 +2,17 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import {
   type AlertDocument,
+  type AlertReceiverDocument,
   type AlertsDocument,
   type CauseDocument,
   type CausesDocument,
   type DeliveryDocument,
+  type EntryChangedDocument,
   type ExplainDocument,
   formatTime,
   type LedgerDocument,
   type LiveLine,
+  type MissingDocument,
   type MqttAddressDocument,
   now,
   type QuarantineDocument,
@@ -51,6 +54,8 @@ export class FakeIngest {
     list: [],
     truncated: false,
   };
+  /** Missing readings of all devices. */
+  missing: MissingDocument = { missing: [], truncated: false };
   connected = true;
   /** Where sensors publish. */
   addresses: readonly MqttAddressDocument[] = [];
@@ -73,6 +78,9 @@ export class FakeIngest {
   /** Alerts in their order; null without a file of rules. */
   alerts: readonly AlertDocument[] | null = null;
   isEvaluating = true;
+  /** Entries of the files of alerts, by name, and the receivers that got a test message. */
+  readonly entries = { rules: new Map<string, object>(), receivers: new Map<string, object>() };
+  readonly tested: string[] = [];
   /** Largest number of messages in one step of a bulk change. */
   stepItems = 1000;
   stageSeconds = 60;
@@ -166,10 +174,11 @@ export class FakeIngest {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.intercept(request, response)) return;
     const { pathname, searchParams } = new URL(request.url!, 'http://ingest');
-    const [, area, id, verb] = pathname.split('/').map(decodeURIComponent);
+    const [, area, id, verb, last] = pathname.split('/').map(decodeURIComponent);
     if (area === 'live') this.#listen(response);
-    else if (area === 'ledger') json(response, 200, this.#ledger());
-    else if (area === 'alerts') json(response, 200, this.#alerts(searchParams));
+    else if (area === 'ledger') json(response, 200, id === 'missing' ? this.missing : this.#ledger());
+    else if (area === 'alerts' && id === undefined) json(response, 200, this.#alerts(searchParams));
+    else if (area === 'alerts') await this.#entries(request, response, id!, verb, last);
     else if (area === 'readings') await this.#receive(request, response, searchParams);
     else if (area === 'explain') {
       this.explained.push(await bodyOf(request));
@@ -179,6 +188,36 @@ export class FakeIngest {
     else if (id === 'causes') json(response, 200, this.#causes());
     else if (request.method === 'POST' && verb === undefined) this.#step(response, id, searchParams);
     else this.#item(response, request.method!, id, verb);
+  }
+
+  async #entries(
+    request: IncomingMessage,
+    response: ServerResponse,
+    list: string,
+    name: string | undefined,
+    verb: string | undefined,
+  ): Promise<void> {
+    const known = list === 'rules' ? this.entries.rules : this.entries.receivers;
+    const { instance } = this;
+    if (name === undefined) {
+      const all = [...known].map(([each, entry]) =>
+        list === 'rules' ? { name: each, severity: 'warning', ...entry } : receiverOf(each, entry),
+      );
+      json(response, 200, { instance, trouble: null, [list]: all });
+    } else if (request.method === 'PUT') {
+      const replaced = known.has(name);
+      known.set(name, (await bodyOf(request)) as object);
+      json(response, 200, { instance, replaced } satisfies EntryChangedDocument);
+    } else if (!known.has(name)) {
+      const detail = `There is no ${name}.`;
+      json(response, 404, { type: 'about:blank', title: 'Not found', status: 404, detail });
+    } else if (verb === 'test') {
+      this.tested.push(name);
+      response.writeHead(204).end();
+    } else {
+      known.delete(name);
+      json(response, 200, { instance, replaced: true } satisfies EntryChangedDocument);
+    }
   }
 
   /** Selects by device only. The position of a page is the number of alerts before it. */
@@ -344,6 +383,13 @@ export class FakeIngest {
       json(response, 200, this.quarantine[index]);
     }
   }
+}
+
+/** A receiver without the secrets of its entry. */
+function receiverOf(name: string, entry: object): AlertReceiverDocument {
+  const { kind } = entry as { readonly kind: string };
+  const counts = { sent: 0, failed: 0, dropped: 0, waiting: 0 };
+  return { name, kind, target: 'ntfy.sh', isEntry: true, ...counts };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {

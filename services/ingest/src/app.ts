@@ -6,7 +6,6 @@ import {
   formatTime,
   isBalanced,
   isTable,
-  jsonTooLarge,
   type LedgerDocument,
   type LiveLine,
   type NotesDocument,
@@ -32,7 +31,8 @@ import {
   type ServiceOperation,
   senderOf,
 } from '@tidegauge/service';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { type AlertFiles, alertOperations } from './alerts/alert-operations.ts';
 import type { Alerts } from './alerts/alerts.ts';
 import { alertsDocument, alertsQuery } from './alerts/document.ts';
 import { DeliveryTurns } from './delivery-turns.ts';
@@ -46,6 +46,9 @@ import { causesOf } from './quarantine-causes.ts';
 import { itemText } from './quarantine-item.ts';
 import { checkTaking, stepHandlers, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
+import { type RelayOperationOptions, relayOperations } from './relay/operations.ts';
+import { bytesOf, jsonOf, rawBody } from './request-body.ts';
+import { missingDocument } from './resend/missing.ts';
 import type { Retention } from './retention/retention.ts';
 import type { RouteNotes } from './route-notes.ts';
 import type { RouteReloader } from './route-reloader.ts';
@@ -60,8 +63,6 @@ const ROUTE_BODY_LIMIT = 128 * 1024;
 const EXPLAIN_BODY_LIMIT = 256 * 1024;
 /** Memory for the bodies of requests, bytes, at least two of the largest. One client gets half of it. */
 const BODY_BYTES = 8 * 1024 * 1024;
-/** What the JSON of such bodies may have: a mapping with all its tables fits. */
-const ROUTE_JSON = { values: 10_000, depth: 32 };
 
 export interface AppOptions {
   readonly pipeline: Pipeline;
@@ -83,7 +84,9 @@ export interface AppOptions {
   readonly checks: ReadinessChecks;
   readonly reloader: RouteReloader;
   readonly alerts: Alerts;
+  readonly alertFiles: AlertFiles;
   readonly retention: Pick<Retention, 'total'>;
+  readonly relay: Pick<RelayOperationOptions, 'relay' | 'boards' | 'store'>;
   /** What an operator should repair although ingest works. */
   readonly warnings: () => readonly string[];
 }
@@ -105,6 +108,11 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const steps = stepHandlers(options);
 
   const getLedger: RequestHandler = (_request, response) => void response.json(ledger(options, start));
+  const listMissing: RequestHandler = (request, response) => {
+    const { isListed } = listOf(request, response);
+    const limit = integer(request, 'limit', PAGE.preset, PAGE.most);
+    response.json(missingDocument(pipeline.sequences, isListed, limit));
+  };
   const explanations = new Explanations();
   const enter: RequestHandler = (_request, response, next) => {
     response.once('close', explanations.enter(senderOf(response)));
@@ -177,6 +185,7 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const ofDevices = { limitsDevices: true, isData: true };
   return [
     get('/ledger', 'getLedger', 'read', getLedger),
+    { ...get('/ledger/missing', 'listMissing', 'write', listMissing), limitsDevices: true },
     { ...post('/explain', 'explain', 'write', enter, rawBody(EXPLAIN_BODY_LIMIT), explain), isData: true },
     get('/routes', 'listRoutes', 'read', listRoutes),
     post('/routes', 'addRoute', 'admin', rawBody(ROUTE_BODY_LIMIT), add),
@@ -197,7 +206,9 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     { ...post('/readings', 'deliverReadings', 'write', budget, payload, deliverReadings), ...ofDevices },
     { ...post('/lines', 'deliverLines', 'write', budget, payload, deliverLines), ...ofDevices },
     { ...get('/alerts', 'listAlerts', 'read', listAlerts), limitsDevices: true },
+    ...alertOperations(options),
     get('/live', 'live', 'read', live),
+    ...relayOperations({ ...options.relay, pipeline, router, instance, deliveries }),
   ];
 }
 
@@ -210,13 +221,18 @@ function queryWithin(request: Request, response: Response): URLSearchParams {
   return searchParams;
 }
 
-/** Alerts of one device and those below it. A sender that is limited to a device receives those of its devices. */
-function alertsPage({ alerts, instance }: AppOptions, request: Request, response: Response) {
+/** The query of a list, and whether it has a device: the one of the query, or of a limited sender, and those below it. */
+function listOf(request: Request, response: Response) {
   const { searchParams } = new URL(request.originalUrl, 'http://localhost');
   const sent = { principal: principalOf(response) };
   const device = searchParams.get('device') ?? limitOf(sent);
   if (device !== null) demandWithin(sent, device);
-  const isListed = (name: string) => isWithin(device, name);
+  return { searchParams, isListed: (name: string) => isWithin(device, name) };
+}
+
+/** Alerts of one device and those below it. A sender that is limited to a device receives those of its devices. */
+function alertsPage({ alerts, instance }: AppOptions, request: Request, response: Response) {
+  const { searchParams, isListed } = listOf(request, response);
   const limit = integer(request, 'limit', PAGE.preset, PAGE.most);
   return alertsDocument(alerts, instance, alertsQuery(searchParams, isListed, limit));
 }
@@ -339,28 +355,6 @@ async function addRoute(
   }
 }
 
-/** Reads a body as bytes, whatever its type. */
-function rawBody(limit: number, inflate = false): RequestHandler {
-  return express.raw({ type: () => true, limit, inflate });
-}
-
-function bytesOf({ body }: Request): Uint8Array {
-  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-}
-
-/** @throws {Problem} 400, 413 */
-function jsonOf(request: Request): unknown {
-  const body = bytesOf(request);
-  const tooMuch = jsonTooLarge(body, ROUTE_JSON);
-  if (tooMuch !== null) throw new Problem(413, 'Body too large', `The body has ${tooMuch}.`);
-  try {
-    return JSON.parse(String(body));
-  } catch (error) {
-    const detail = `The body is not JSON: ${(error as Error).message}.`;
-    throw new Problem(400, 'Invalid request', detail);
-  }
-}
-
 function routesDocument({ router, instance, reloader }: AppOptions): RoutesDocument {
   const routes = router.routes.map(({ name, template, format, preset, messages, notes }) => ({
     name,
@@ -408,7 +402,7 @@ function ledger(
     const histogram = stages[stage];
     return { count: histogram.count, p50: histogram.quantile(0.5), p99: histogram.quantile(0.99) };
   };
-  const { devices, missing, duplicates, givenUp, unjudged } = sequences;
+  const { devices, missing, duplicates, givenUp, unjudged, healed, gone } = sequences;
   return {
     instance,
     since: start.since,
@@ -436,6 +430,8 @@ function ledger(
       duplicates,
       givenUp,
       unjudged,
+      healed,
+      gone,
       ...sequences.list(),
     },
   };

@@ -157,6 +157,16 @@ export function measure(
     { value: sequences.missing },
   ]);
   metrics.gauge(
+    'tidegauge_ledger_gone_readings',
+    'Sequence numbers missing now that their sensors declared gone',
+    () => [{ value: sequences.gone }],
+  );
+  metrics.counter(
+    'tidegauge_ledger_healed_readings_total',
+    'Missing sequence numbers that arrived later',
+    () => [{ value: sequences.healed }],
+  );
+  metrics.gauge(
     'tidegauge_ledger_given_up_readings',
     'Sequence numbers that were missing when their details were dropped to bound memory',
     () => [{ value: sequences.givenUp }],

@@ -1,4 +1,5 @@
 import {
+  type Declared,
   DecodeError,
   type DeliveryDocument,
   now,
@@ -51,7 +52,8 @@ export interface PipelineOptions {
   /** The clocks of sensors that were never set. Default: none is known. */
   readonly clocks?: SensorClocks;
   /**
-   * Called when numbers were recorded, before their messages are acknowledged, with the least time of their readings.
+   * Called when numbers were recorded, before their messages are acknowledged, with the least time of their readings. It
+   * is infinite when a sensor declared numbers gone.
    */
   readonly onSequences?: (oldest: number) => void;
   /** Registers devices, which can be known. It can be repeated. Default: with their names. */
@@ -71,6 +73,11 @@ export interface PipelineOptions {
   readonly onFull: (full: boolean) => void;
   /** Publishes a message that a decoder with state sends, such as a request for births. Default: none is sent. */
   readonly onReply?: (reply: NonNullable<StatefulResult['reply']>) => void;
+  /**
+   * Called with the readings of each batch after their commit, duplicates included, and with those of their units that the
+   * store may not have had. They are acknowledged when it resolves. It does not reject. Default: nothing is called.
+   */
+  readonly onCommitted?: (readings: readonly Reading[], units: readonly SeriesUnit[]) => Promise<void>;
   /**
    * Called with the readings of each batch after they were stored and acknowledged, and with those that a filter left
    * out. It must return soon.
@@ -155,6 +162,9 @@ export class Pipeline {
   readonly #filter = new SeriesFilter();
   /** The boots of sensors. */
   readonly #texts = new TextCache(1024);
+  readonly #declared: Declared = (device, boot, kept) => {
+    if (this.sequences.declare(device, boot, kept)) this.#options.onSequences?.(Number.POSITIVE_INFINITY);
+  };
   #lastReceived = 0;
   /** The least time of readings whose numbers were recorded since the last call of `onSequences`. */
   #oldestRecorded = Number.POSITIVE_INFINITY;
@@ -273,6 +283,7 @@ export class Pipeline {
       topic,
       notes: route?.notes,
       texts: this.#texts,
+      declared: this.#declared,
     };
     const stateful = skipped || error !== null ? null : route!.stateful;
     const result = stateful === null ? null : stateful.decode(payload, context);
@@ -343,9 +354,8 @@ export class Pipeline {
    */
   deliver(message: RawMessage, client?: string): Promise<DeliveryDocument> {
     const received = this.#receiveTime();
-    const decoded = decodeMessage(this.#options.router, message, received, true, (readings) =>
-      this.#clocks.timed(readings, message.payload, false),
-    );
+    const timed = (readings: readonly Reading[]) => this.#clocks.timed(readings, message.payload, false);
+    const decoded = decodeMessage(this.#options.router, message, received, true, timed, this.#declared);
     return this.#deliver(message, decoded, received, false, client);
   }
 
@@ -359,6 +369,11 @@ export class Pipeline {
   ): Promise<DeliveryDocument> {
     const message = { source, topic, payload, format, part: selected.part };
     return this.#deliver(message, selected, received, true, client);
+  }
+
+  /** Stores relayed readings, which keep their times. Resolves with the counts when they are settled. */
+  take(message: RawMessage, decoded: Decoded | DecodeError, client: string): Promise<DeliveryDocument> {
+    return this.#deliver(message, decoded, this.#receiveTime(), false, client);
   }
 
   #deliver(
@@ -542,24 +557,21 @@ export class Pipeline {
     const { stored, duplicate, rejected, skipped } = batch[0]!.replayed
       ? await this.#committer.commitOlder(readings)
       : { ...(await this.#committer.commit(readings, patienceMs)), skipped: NO_ROWS };
-    const isStored = (index: number) => !rejected.has(index) && !skipped.has(index);
+    const all = rejected.size + skipped.size === 0;
+    const kept = all ? readings : readings.filter((_, index) => !rejected.has(index) && !skipped.has(index));
+    let units = NO_UNITS;
     if (batch.some((delivery) => delivery.units.length > 0)) {
-      const units = batch.flatMap((delivery) => delivery.units);
-      const stored = new Set(readings.filter((_, index) => isStored(index)).map(nameOf));
-      await this.#storeUnits(
-        units.filter((unit) => stored.has(nameOf(unit))),
-        !batch[0]!.replayed,
-        patienceMs,
-      );
+      const stored = new Set(kept.map(nameOf));
+      units = batch.flatMap((delivery) => delivery.units).filter((unit) => stored.has(nameOf(unit)));
+      await this.#storeUnits(units, !batch[0]!.replayed, patienceMs);
     }
+    if (this.#options.onCommitted !== undefined) await this.#options.onCommitted(kept, units);
     // A reading from the spool counts as spooled until the store has it.
     if (batch[0]!.fromSpool) this.accounts.unspool(readings.length);
     const committed = performance.now();
     this.recent.pass(committed);
     this.stages.store.observe((committed - begun) / 1000, readings.length);
     this.accounts.store(stored, duplicate);
-    const all = rejected.size + skipped.size === 0;
-    const kept = all ? readings : readings.filter((_, index) => isStored(index));
     this.feed.push(kept);
     let outcome: DeliveryDocument | null = null;
     if (batch[0]!.ownBatch)

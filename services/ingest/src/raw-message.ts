@@ -1,4 +1,5 @@
 import {
+  type Declared,
   type DecodeContext,
   DecodeError,
   deviceNameProblem,
@@ -15,6 +16,7 @@ import {
 import { Problem } from '@tidegauge/service';
 import type { SeriesUnit } from '@tidegauge/storage';
 import { type Part, type Selected, select } from './part.ts';
+import { decodeRelayed, RELAYED } from './relay/relayed-lines.ts';
 import type { Router } from './routes.ts';
 import { timedAtReceipt } from './sensor-clocks.ts';
 import { nameOf } from './series-units.ts';
@@ -70,6 +72,11 @@ export function influxMessage(
   return { source: 'http', topic: `${PATH}?${query}`, payload, format: 'influx', part: null };
 }
 
+/** Creates a message of relayed readings, which are lines of `encodeRelayed`. */
+export function relayedMessage(payload: Uint8Array): RawMessage {
+  return { source: 'http', topic: PATH, payload, format: RELAYED, part: null };
+}
+
 /** How the lines of a message from HTTP are decoded. */
 export function influxOptionsOf({ influxNames }: Router, { topic }: RawMessage): InfluxOptions {
   const query = new URLSearchParams(topic.slice(PATH.length));
@@ -87,6 +94,7 @@ export interface Decoded extends Selected {
  *
  * @param takesNotes whether its units and ignored fields are recorded: once for each message, not at each decoding
  * @param timed gives readings of sensors without a clock their times
+ * @param declared receives what the sensor declares, at the first decoding only
  */
 export function decodeMessage(
   router: Router,
@@ -94,11 +102,15 @@ export function decodeMessage(
   received: number,
   takesNotes = false,
   timed: (readings: readonly Reading[]) => readonly Reading[] = timedAtReceipt,
+  declared?: Declared,
 ): Decoded | DecodeError {
   router.units.take();
-  const decoded = decodeWhole(router, message, received, takesNotes);
+  const decoded = decodeWhole(router, message, received, takesNotes, declared);
   const units = router.units.take();
-  return decoded instanceof DecodeError ? decoded : { ...select(timed(decoded), message.part), units };
+  if (decoded instanceof DecodeError) return decoded;
+  // The process that received relayed readings first has given them their times.
+  const readings = message.format === RELAYED ? decoded : timed(decoded);
+  return { ...select(readings, message.part), units };
 }
 
 /** Notes of a message that was noted before: its units can still be missing in the store. */
@@ -114,11 +126,13 @@ function decodeWhole(
   message: RawMessage,
   received: number,
   takesNotes: boolean,
+  declared: Declared | undefined,
 ): readonly Reading[] | DecodeError {
   const { source, topic, payload, format } = message;
   if (source === 'http') {
     const query = new URLSearchParams(topic.slice(PATH.length));
     const notes = takesNotes ? router.httpNotes : unitsOnly(router);
+    if (format === RELAYED) return decodeRelayed(payload, notes);
     const device = query.get('device');
     const context: DecodeContext = {
       device,
@@ -127,6 +141,7 @@ function decodeWhole(
       received,
       captured: null,
       notes,
+      declared,
     };
     const decode = format === 'influx' ? influxDecoder(influxOptionsOf(router, message)) : formats[format]!;
     return decode(payload, context);

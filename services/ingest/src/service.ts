@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { MqttSessionError } from '@tidegauge/mqtt-session';
 import { compileInfluxNames } from '@tidegauge/readings';
@@ -19,13 +20,14 @@ import {
   type Running,
 } from '@tidegauge/service';
 import { STORE_ERROR_CODES, type Store } from '@tidegauge/storage';
-import { Alerts, type AlertsOptions } from './alerts/alerts.ts';
+import { Alerts } from './alerts/alerts.ts';
+import { EntriesFile } from './alerts/entries-file.ts';
 import { StoreLease } from './alerts/lease.ts';
 import { measureAlerts } from './alerts/measure.ts';
 import { mqttNotices } from './alerts/mqtt-notices.ts';
+import { parseReceivers, type Receiver } from './alerts/receivers-file.ts';
 import type { AlertRule } from './alerts/rule.ts';
-import { loadAlertRules, loadAlertRulesIfAny } from './alerts/rules-file.ts';
-import { RulesReloader } from './alerts/rules-reloader.ts';
+import { parseAlertRules } from './alerts/rules-file.ts';
 import { webhook } from './alerts/webhook.ts';
 import { createApp } from './app.ts';
 import { BrokerSource, brokerOf } from './broker-source.ts';
@@ -41,6 +43,11 @@ import { mqttAddresses } from './mqtt-addresses.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
 import { registerWithSite } from './register-with-site.ts';
+import { Boards } from './relay/boards.ts';
+import { measureRelay } from './relay/measure.ts';
+import { Relay } from './relay/relay.ts';
+import { measureResend } from './resend/measure.ts';
+import { startResending } from './resend/start-resending.ts';
 import { checkLimits, type Limits } from './retention/limits.ts';
 import { measureRetention } from './retention/measure.ts';
 import { Retention } from './retention/retention.ts';
@@ -84,10 +91,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     levels: levels.used,
     zone: config.timeZone,
   });
-  // A file that is not named need not exist, now or later.
-  const loadAlerts = config.alerts === null ? loadAlertRulesIfAny : loadAlertRules;
-  const alertsFile = config.alerts ?? join(config.dataDir, 'alerts.yml');
-  const rules = loadAlerts(alertsFile);
+  const alertFiles = openAlertFiles(config, logger);
   checkAlertTopic(config, router);
   // Before anything is created, so that a mistake leaves nothing behind.
   if (config.retentionRules !== null) new RetentionRules(loadRules(config.retentionRules), config.retention);
@@ -128,6 +132,11 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => ledgerFile.close());
     const clocksFile = new SensorClocksFile(join(config.dataDir, `${instance}.clocks`), logger);
     undo.push(() => clocksFile.close());
+    const relayLogger = logger.child({ component: 'relay' });
+    const boards = new Boards(join(config.dataDir, `${instance}.boards`), relayLogger);
+    undo.push(() => boards.close());
+    const relay = openRelay(config, store, boards, relayLogger);
+    undo.push(() => relay?.stop());
     const mqttLogger = logger.child({ component: 'mqtt' });
     const brokerUrl = brokerOf(config);
     const broker = brokerUrl === null ? null : new BrokerSource(config, brokerUrl, router.routes, mqttLogger);
@@ -156,14 +165,16 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
         for (const source of sources) full ? source.pause() : source.resume();
       },
       onReply: ({ topic, payload }) => void broker?.session.publish(topic, payload),
+      ...(relay === null ? {} : { onCommitted: relay.append }),
       onStored: (readings) => alerts.push(readings),
       onBroken: (error) => broken.reject(error),
     });
+    const fixed = fixedReceivers(config, broker);
     const alerts = new Alerts({
-      rules,
+      rules: alertFiles.rules.entries,
       store,
       lease: new StoreLease(store, instance, config.shareGroup !== null),
-      receivers: receiversOf(config, broker),
+      receivers: [...fixed, ...alertFiles.receivers.entries],
       logger: logger.child({ component: 'alerts' }),
       isReceiving: () => isConnected() && pipeline.trouble === null && pipeline.accounts.spooled === 0,
     });
@@ -171,7 +182,10 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       alerts.replace(changed);
       alerts.start();
     };
-    const rulesReloader = new RulesReloader(alertsFile, loadAlerts, useAlerts, logger);
+    alertFiles.rules.watch(useAlerts);
+    undo.push(() => alertFiles.rules.stop());
+    alertFiles.receivers.watch((entries) => alerts.replaceReceivers([...fixed, ...entries]));
+    undo.push(() => alertFiles.receivers.stop());
     const addresses = mqttAddresses(config);
     const mqtt = () => ({
       connected: isConnected(),
@@ -191,11 +205,15 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       config.rollups && store.capabilities.rollups
         ? new RollupWorker(store, `${instance}.${randomUUID()}`, logger.child({ component: 'rollups' }))
         : null;
+    const resending = startResending(config, { pipeline, router, broker, direct });
+    undo.push(() => resending?.stop());
     measure(metrics, pipeline, router, quarantine, backend, mqtt, reloader);
+    measureResend(metrics, resending?.plan ?? null);
     measureDirect(metrics, direct);
     measureRollups(metrics, rollups);
-    measureAlerts(metrics, alerts, rulesReloader);
+    measureAlerts(metrics, alerts, alertFiles.rules);
     measureRetention(metrics, retention, keepRules);
+    measureRelay(metrics, relay, boards);
     const checks: ReadinessChecks = {
       ...Object.fromEntries(sources.map((source) => [source.name, () => source.trouble])),
       ingest: () => (pipeline.stopping ? 'ingest is stopping' : null),
@@ -221,11 +239,14 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       checks,
       reloader,
       alerts,
+      alertFiles: { ...alertFiles, fixed },
       retention,
+      relay: { relay, boards, store },
       warnings: () =>
         [
           reloader.warning ?? [],
-          rulesReloader.warning ?? [],
+          alertFiles.rules.warning ?? [],
+          alertFiles.receivers.warning ?? [],
           keepRules.warning ?? [],
           ledgerFile.trouble ?? [],
         ].flat(),
@@ -239,21 +260,17 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       await checkLimits(store, retentionLimits(config));
       await reportTopicLevels(levels, config.dataDir, store, logger);
       rollups?.start();
-      if (existsSync(alertsFile)) alerts.start();
+      if (alertFiles.rules.exists) alerts.start();
       if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
     };
     if (store.trouble === null) await useStore();
     else store.opened.then(useStore).catch(broken.reject);
     undo.push(watchRoutes(reloader));
     keepHeapSmall();
+    relay?.start();
     for (const source of sources) await source.start(pipeline, signal);
-    if (!existsSync(alertsFile) && alerts.channels.length > 0)
-      logger.warn(
-        { file: alertsFile },
-        'there are no alert rules: they are used as soon as this file exists',
-      );
-    rulesReloader.watch();
-    undo.push(() => rulesReloader.stop());
+    if (!alertFiles.rules.exists && alerts.channels.length > 0)
+      logger.warn('there are no alert rules: they are used as soon as their file exists');
     const from = { broker: brokerUrl ?? undefined, listen: config.listen ?? undefined };
     logger.info({ store: backend, http: http.url, ...from }, 'ingest is ready');
     return { stop, failed: broken.promise };
@@ -331,16 +348,54 @@ function checkAlertTopic(config: Config<typeof settings>, router: Router): void 
   ]);
 }
 
-/** The receivers of messages about alerts. @throws {ConfigError} */
-function receiversOf(
-  config: Config<typeof settings>,
-  broker: BrokerSource | null,
-): NonNullable<AlertsOptions['receivers']> {
-  const { alertTopic, alertWebhook, alertWebhookSecret: secret } = config;
+/**
+ * The files of alert rules and of receivers. A file that is not named need not exist, now or later.
+ *
+ * @throws {ConfigError} when one has a mistake
+ */
+function openAlertFiles({ alerts, dataDir }: Config<typeof settings>, logger: Logger) {
   return {
-    ...(alertTopic === null || broker === null ? {} : { mqtt: mqttNotices(broker.session, alertTopic) }),
-    ...(alertWebhook === null ? {} : { webhook: webhook({ url: alertWebhook, secret }) }),
+    rules: new EntriesFile<AlertRule>({
+      file: alerts ?? join(dataDir, 'alerts.yml'),
+      what: 'alert rules',
+      isRequired: alerts !== null,
+      parse: parseAlertRules,
+      logger,
+    }),
+    receivers: new EntriesFile<Receiver>({
+      file: join(dataDir, 'receivers.yml'),
+      what: 'receivers of alerts',
+      isRequired: false,
+      parse: parseReceivers,
+      logger,
+    }),
   };
+}
+
+/** Opens what waits for the centres of an earlier process; null without RELAY. @throws {ConfigError} */
+function openRelay(
+  config: Config<typeof settings>,
+  store: Store,
+  boards: Boards,
+  logger: Logger,
+): Relay | null {
+  if (config.relay === null) return null;
+  const directory = join(config.dataDir, 'relay', config.clientId);
+  const name = config.boardName ?? hostname();
+  return new Relay(config, { directory, store, id: boards.id, name, logger });
+}
+
+/** The receivers of messages about alerts that are settings. @throws {ConfigError} */
+function fixedReceivers(config: Config<typeof settings>, broker: BrokerSource | null): readonly Receiver[] {
+  const { alertTopic, alertWebhook, alertWebhookSecret: secret } = config;
+  const found: Receiver[] = [];
+  const add = (name: 'mqtt' | 'webhook', target: string, send: Receiver['send']) =>
+    void found.push({ name, kind: name, target, version: 'setting', send });
+  if (alertTopic !== null && broker !== null)
+    add('mqtt', alertTopic, mqttNotices(broker.session, alertTopic));
+  if (alertWebhook !== null)
+    add('webhook', new URL(alertWebhook).host, webhook({ url: alertWebhook, secret }));
+  return found;
 }
 
 /**

@@ -23,6 +23,7 @@ import {
 } from '@tidegauge/service';
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { DIRECT_SETTINGS } from './direct/settings.ts';
+import { RELAY_SETTINGS } from './relay/settings.ts';
 import { RETENTION_SETTINGS } from './retention/settings.ts';
 import { ACK_POLICIES, TOPIC_LEVELS } from './routes.ts';
 
@@ -193,12 +194,18 @@ export const settings = defineConfig({
     default: '64MiB',
     help: 'Largest size of the quarantine. Then the sender with the most bytes loses its oldest messages.',
   },
+  resend: {
+    kind: boolean(),
+    default: 'true',
+    help: 'Request readings that the ledger misses from their sensors, on tidegauge/resend/<device>. Sensors that do not subscribe to it are not affected. With SHARE_GROUP nothing is requested.',
+  },
   rollups: {
     kind: boolean(),
     default: 'true',
     help: 'Compute rollups per minute, hour and day, on stores that keep them.',
   },
   ...RETENTION_SETTINGS,
+  ...RELAY_SETTINGS,
   maxInFlight: {
     kind: integer(1, 1_000_000),
     default: '8000',

@@ -35,6 +35,13 @@ export async function fillPython(context: string): Promise<void> {
   await writeFile(join(context, 'pip.conf'), `${lines.join('\n')}\n`);
 }
 
+/** Adds the npm package to a context that has the folder of the image at its place in the project. */
+export async function fillStart(folder: string): Promise<void> {
+  // The compiler of TypeScript, which it loads, is large.
+  const { buildPackage } = await import('../../../scripts/package/build-package.ts');
+  await buildPackage(join(folder, '../../../dist/npm'));
+}
+
 /** Fills a context with Cassandra's jars, as the lab runs them. */
 export async function fillCassandra(context: string): Promise<void> {
   await cp(await cassandraJars(), join(context, 'lib'), { recursive: true });

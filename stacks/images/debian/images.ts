@@ -1,5 +1,5 @@
 import { CASSANDRA_VERSION } from '@tidegauge/lab/cassandra';
-import { fillCassandra, fillHbase, fillNode, fillPython } from './host.ts';
+import { fillCassandra, fillHbase, fillNode, fillPython, fillStart } from './host.ts';
 
 /** An image that is built on the Debian root file system of rootfs.ts. */
 export interface Image {
@@ -30,6 +30,7 @@ export type ImageName =
   | 'monitoring'
   | 'systemd'
   | 'tidegauge'
+  | 'start'
   | 'sensors-sim'
   | 'hbase';
 
@@ -57,6 +58,21 @@ export const IMAGES: Readonly<Record<ImageName, Image>> = {
     base: 'node',
     targets: ['ingest', 'api', 'broker-metrics', 'citus-membership', 'doctor', 'backup'],
     sources: ['package.json', 'package-lock.json', 'packages', 'services', 'stacks'],
+  },
+  // The files from which the npm package is made are a part of its key.
+  start: {
+    folder: 'start',
+    base: 'node',
+    targets: ['start'],
+    sources: [
+      'package.json',
+      'package-lock.json',
+      'apps',
+      'packages',
+      'services',
+      'stacks/images/tidegauge/healthy.sh',
+    ],
+    fill: fillStart,
   },
   'sensors-sim': {
     folder: 'sensors-sim',

@@ -74,6 +74,7 @@ test('a sensor writes below its own name only, and ingest reads it', { skip }, a
   const overheard = gather(site);
   await ingest.subscribeAsync('$share/tidegauge/sensors/#', { qos: 1 });
   await site.subscribeAsync('#', { qos: 1 }).catch(() => {});
+  await site.subscribeAsync('tidegauge/resend/#', { qos: 1 }).catch(() => {});
 
   assert.equal(await takes(site, 'sensors/site-4/boiler/temperature'), false);
   assert.equal(await takes(site, 'sensors/site-30/temperature'), false);
@@ -83,6 +84,13 @@ test('a sensor writes below its own name only, and ingest reads it', { skip }, a
   await until('the arrival', () => read.length > 0);
   assert.deepEqual(read, ['sensors/site-3/boiler/temperature']);
   assert.deepEqual(overheard, []);
+
+  // It reads the requests for its own missing readings, which ingest sends.
+  assert.equal(await takes(site, 'tidegauge/resend/site-3/boiler'), false);
+  for (const device of ['site-4/boiler', 'site-30', 'site-3/boiler'])
+    assert.equal(await takes(ingest, `tidegauge/resend/${device}`), true);
+  await until('the request', () => overheard.length > 0);
+  assert.deepEqual([...new Set(overheard)], ['tidegauge/resend/site-3/boiler']);
 });
 
 test('users that read cannot write', { skip }, async (context) => {

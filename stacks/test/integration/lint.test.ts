@@ -12,9 +12,8 @@ const run = promisify(execFile);
 /** The Python programs that npm scripts install. */
 const VENV = join(ROOT, '.venv/bin');
 
-const FILES = globSync(['docker-stack.yml', 'stacks/**/*', 'examples/**/*'], { cwd: ROOT }).filter((path) =>
-  statSync(join(ROOT, path)).isFile(),
-);
+const PLACES = ['docker-stack.yml', 'stacks/**/*', 'examples/**/*', 'scripts/debian/**/*'];
+const FILES = globSync(PLACES, { cwd: ROOT }).filter((path) => statSync(join(ROOT, path)).isFile());
 
 /** Runs a linter. Rejects with its output when it reports a problem. */
 async function lint(program: string, args: readonly string[], files: readonly string[]): Promise<void> {

@@ -9,6 +9,7 @@ import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boar
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { Builder, tagsOf } from '../../images/debian/builder.ts';
 import { until } from '../../src/until.ts';
+import { Ssh } from '../ssh.ts';
 import { readVariables } from '../stack-files.ts';
 
 const BUILD_MS = 900_000;
@@ -41,34 +42,13 @@ const images = (...args: string[]): Promise<string> => script('images', 'sqlite'
 const layers = (board: Board, name: string): Promise<string> =>
   board.docker(['image', 'inspect', '--format', '{{.Architecture}} {{json .RootFS.Layers}}', tag(name)]);
 
-/** Starts a real sshd on the worker, and gives the manager an ssh that logs in there with a key. */
+/** Gives the manager an ssh that logs in to the worker. */
 async function setUpSsh(): Promise<void> {
-  const file = (name: string): string => join(folder.path, name);
-  for (const key of ['host', 'user']) {
-    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file(key)]);
-  }
-  writeFileSync(
-    file('sshd_config'),
-    [
-      `ListenAddress ${worker.address}`,
-      `HostKey ${file('host')}`,
-      `AuthorizedKeysFile ${file('user.pub')}`,
-      ...['PermitRootLogin prohibit-password', 'PasswordAuthentication no', 'StrictModes no'],
-      ...['UsePAM no', 'PidFile none', ''],
-    ].join('\n'),
-  );
-  await worker.run([
-    'sh',
-    '-c',
-    `mkdir -p /run/sshd && $(command -v /usr/sbin/sshd) -f ${file('sshd_config')}`,
-  ]);
-  mkdirSync(file('bin'));
-  const options = `-F none -i ${file('user')} -o StrictHostKeyChecking=no -o UserKnownHostsFile=${file('known')} -o LogLevel=ERROR`;
-  writeFileSync(file('bin/ssh'), `#!/bin/sh\nexec /usr/bin/ssh ${options} "$@"\n`);
-  chmodSync(file('bin/ssh'), 0o755);
+  const ssh = new Ssh(folder.path);
+  await ssh.serve(worker);
   // The docker client of Debian, which boards have: without BuildKit, buildx and compose.
   env = {
-    PATH: `${file('bin')}:/usr/sbin:/usr/bin:/sbin:/bin`,
+    PATH: `${ssh.programs}:/usr/sbin:/usr/bin:/sbin:/bin`,
     NODE_IMAGE: node,
     MOSQUITTO_IMAGE: tagsOf('mosquitto')[0]!,
   };

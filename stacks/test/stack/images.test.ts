@@ -23,7 +23,8 @@ after(async () => {
   folder.remove();
 });
 
-const variables = skip ? {} : await buildImages(board, ['tidegauge', 'sensors-sim', 'mosquitto', 'postgres']);
+const NAMES = ['tidegauge', 'start', 'sensors-sim', 'mosquitto', 'postgres'] as const;
+const variables = skip ? {} : await buildImages(board, NAMES);
 const ours = (name: string): string => `tidegauge-${name}:${variables.TIDEGAUGE_VERSION}`;
 
 function file(name: string, text: string, mode = 0o644): string {
@@ -100,6 +101,12 @@ const SERVICES: Readonly<Record<string, Service>> = {
     user: '1000',
     env: { COORDINATOR: 'postgres://postgres@postgres/tides', PASSWORD, HTTP_TOKEN: TOKEN },
   },
+  start: {
+    image: ours('start'),
+    user: '1000',
+    env: { MQTT_USER: 'site-3', MQTT_PASSWORD: PASSWORD, API_TOKEN: TOKEN },
+    more: ['--volume', 'start:/data'],
+  },
 };
 
 /** Runs a service with the restrictions of the stacks. */
@@ -135,10 +142,27 @@ test('every service starts and answers its health check, on a read-only root, as
 }, async () => {
   await board.docker(['network', 'create', 'stack']);
   await Promise.all(['mosquitto', 'postgres'].map(start));
-  await Promise.all(['ingest', 'api', 'broker-metrics', 'citus-membership'].map(start));
+  await Promise.all(['ingest', 'api', 'broker-metrics', 'citus-membership', 'start'].map(start));
   for (const [name, { user }] of Object.entries(SERVICES)) {
     assert.equal(await board.docker(['exec', name, 'id', '-u']), user, name);
     await assert.rejects(board.docker(['exec', name, 'touch', '/etc/written']), /Read-only/, name);
+  }
+});
+
+test('one container stores what a sensor with a password publishes, and keeps it', { skip }, async () => {
+  const login = ['-u', 'site-3', '-P', PASSWORD];
+  const message = ['-t', 'sensors/site-3/boiler/temperature', '-q', '1', '-m', '21.5'];
+  const publish = ['exec', 'mosquitto', 'mosquitto_pub', '-h', 'start', ...message];
+  await board.docker([...publish, ...login]);
+  await assert.rejects(board.docker(publish));
+  await board.docker(['restart', '--time', String(GRACE_SECONDS), 'start']);
+  const path = '/v1/readings/latest?device=site-3/boiler';
+  const request = `${REQUEST} 'GET ${path} HTTP/1.0\\r\\nAuthorization: Bearer ${TOKEN}\\r\\n\\r\\n' >&3; cat <&3`;
+  const read = ['exec', 'start', 'bash', '-c', request];
+  for (const deadline = Date.now() + WAIT_MS; ; await delay(200)) {
+    const answer = await board.docker(read).catch(String);
+    if (/"value":21\.5\b/.test(answer)) break;
+    assert.ok(Date.now() < deadline, answer);
   }
 });
 
@@ -250,7 +274,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 };
 
 test('our images have a numeric user, and a title and a description', { skip }, async () => {
-  for (const name of [...Object.keys(ROOMS), 'sensors-sim']) {
+  for (const name of [...Object.keys(ROOMS), 'start', 'sensors-sim']) {
     const [user, title] = JSON.parse(
       await board.docker([
         ...['image', 'inspect', ours(name), '--format'],

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { temporaryDirectory } from '@tidegauge/lab';
 import { buildImages } from '../../images/debian/build.ts';
 import { boardsOrSkip } from '../boards-or-skip.ts';
-import { ROOT, readVariables } from '../stack-files.ts';
+import { commandsOf, ROOT, readVariables } from '../stack-files.ts';
 
 const { boards, swarm, stop, skip } = await boardsOrSkip(1);
 const board = boards[0];
@@ -166,10 +166,11 @@ test('a version whose images exist nowhere is not deployed, and a board without 
 });
 
 test('the commands of the guide remove the labels of a board and the images', { skip }, async () => {
-  const section = readFileSync(join(ROOT, 'docs/deploy.md'), 'utf8').split('## 12. Remove')[1]!;
-  const commands = ['docker node update', 'docker image ls'].map(
-    (start) => section.split('\n').find((line) => line.startsWith(`    ${start}`))!,
+  const starts = ['docker node update', 'docker image ls'];
+  const commands = commandsOf('docs/deploy.md', '## 12. Remove').filter((command) =>
+    starts.some((start) => command.startsWith(start)),
   );
+  assert.equal(commands.length, starts.length);
   const env = { ...process.env, ...board!.env };
   for (const command of commands) {
     execFileSync('sh', ['-euc', command.replaceAll('BOARD', 'board-1')], { encoding: 'utf8', env });

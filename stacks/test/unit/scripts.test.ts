@@ -10,7 +10,6 @@ const FOLDER = join(ROOT, 'stacks/bin');
 /** One wrong call of each script. */
 const WRONG: Readonly<Record<string, readonly string[]>> = {
   board: ['no-such-part'],
-  bundle: ['--frobnicate'],
   configs: ['--frobnicate'],
   deploy: ['oracle'],
   digests: ['--frobnicate'],
@@ -49,8 +48,6 @@ test('what is refused is named, with what can be chosen or done', () => {
     assert.match(refusal(name, ['oracle']), /no store oracle: choose from cassandra .* sqlite\n$/);
     assert.match(refusal(name, ['backup/sqlite']), /: there is no store backup\/sqlite: choose from /);
   }
-  const bundle = ['--arch', 'arm64', '--output', '/nowhere/bundle.tar.gz'];
-  assert.match(refusal('bundle', bundle), /^bundle: --output: \/nowhere is not a directory /);
   const board = refusal('board', ['broker'], { TIDEGAUGE_DATA: '/dev/null/data' });
   assert.match(board, /\nboard: cannot make \S+\/mosquitto, see above: run it as root \(sudo\)\n$/);
 });

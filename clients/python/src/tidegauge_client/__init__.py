@@ -2,6 +2,7 @@
 
 from tidegauge_client.client import Client
 from tidegauge_client.errors import ProblemError, SendError, TidegaugeError, UnreachableError
+from tidegauge_client.kept import KeptReadings
 from tidegauge_client.live import Gap, NewReadings
 from tidegauge_client.types import Aggregate, Bucket, Delivery, Device, DeviceWithUnits, NewReading, Reading
 
@@ -14,6 +15,7 @@ __all__ = [
     'Device',
     'DeviceWithUnits',
     'Gap',
+    'KeptReadings',
     'NewReading',
     'NewReadings',
     'ProblemError',

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from tidegauge_client.errors import SendError, TidegaugeError
 from tidegauge_client.export import export
 from tidegauge_client.http import Http, Query, retry
+from tidegauge_client.kept import KeptReadings, answers
 from tidegauge_client.live import Gap, NewReadings, follow
 from tidegauge_client.sending import batches, with_times
 from tidegauge_client.types import (
@@ -199,13 +200,18 @@ class Client:
         device: str | None = None,
         metric: str | None = None,
         batch_bytes: int = 512 * 1024,
+        keep: KeptReadings | None = None,
     ) -> Delivery:
         """Store readings, in batches. Repeat a batch until the API has answered. Each reading is stored once.
 
-        `device` and `metric` are those of readings that name none. Raise ValueError for a value that JSON cannot hold,
-        before anything is sent, and SendError with the readings that were not sent.
+        `device` and `metric` are those of readings that name none. `keep` keeps them for `send_missing`. Raise
+        ValueError for a value that JSON cannot hold, before anything is sent, and SendError with the readings that were
+        not sent.
         """
         timed = with_times(readings)
+        if keep is not None:
+            for reading in timed:
+                keep.add(reading, device, metric)
         total = Delivery(received=0, stored=0, duplicate=0, quarantined=0)
         query = {'device': device, 'metric': metric}
         for first, body in batches(timed, batch_bytes):
@@ -219,6 +225,19 @@ class Client:
                 duplicate=total['duplicate'] + part['duplicate'],
                 quarantined=total['quarantined'] + part['quarantined'],
             )
+        return total
+
+    def send_missing(self, kept: KeptReadings, *, device: str | None = None) -> Delivery:
+        """Send readings again that the API lacks and that `send` kept. Declare the others gone.
+
+        Call it from time to time, for example once a minute. With a `device`, only for this device and all below it.
+        """
+        missing = self._get('/v1/ledger/missing', {'device': device, 'limit': 1000})['missing']
+        readings, declarations = answers(kept, missing)
+        total = self.send(readings)
+        if declarations:
+            body = json.dumps(declarations).encode()
+            retry(self._retry_for, lambda: self._http.request('POST', '/v1/readings', {}, body))
         return total
 
     def live(

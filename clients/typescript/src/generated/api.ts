@@ -133,6 +133,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/readings/unit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the unit of a metric
+         * @description Stores the unit of one series that has readings, for sensors that state none. It replaces the one that is known. A sensor that states
+         *     another unit later replaces it. Values are not converted.
+         */
+        put: operations["setUnit"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/readings/groups": {
         parameters: {
             query?: never;
@@ -417,6 +438,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/ledger/missing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Missing readings that a sender can send again
+         * @description The missing sequence numbers of each device and boot, without those that the sensor declared gone. A sender that kept these
+         *     readings sends them again with `POST /v1/readings`. For the others it sends `{"device": "site-3/boiler", "boot": "a1", "kept": 212}`
+         *     there: it has no number below `kept`, or none at all with null. docs/nothing-missing.md describes it. With several ingest
+         *     processes each receives a part of the numbers, so `isKnown` is false and the list is empty.
+         */
+        get: operations["listMissing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/alerts": {
         parameters: {
             query?: never;
@@ -432,6 +476,133 @@ export interface paths {
         get: operations["listAlerts"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alert rules
+         * @description The rules in use, as entries of the file of ingest (docs/alerts.md).
+         */
+        get: operations["listAlertRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alerts/rules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the entry.
+                 * @example boiler-hot
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add or replace an alert rule
+         * @description Writes the rule to the file of every ingest process and uses it at once. Comments in the file stay. Alerts of a rule that changed end
+         *     and begin again. The answer is 409 when ingest cannot write the file.
+         */
+        put: operations["putAlertRule"];
+        post?: never;
+        /**
+         * Delete an alert rule
+         * @description Removes the rule from the file of every ingest process. Its active alerts end with the reason `removed`.
+         */
+        delete: operations["deleteAlertRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alerts/receivers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receivers of messages about alerts
+         * @description The receivers of the first ingest process that answers, without their secrets.
+         */
+        get: operations["listAlertReceivers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alerts/receivers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the entry.
+                 * @example boiler-hot
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add or replace a receiver
+         * @description Writes the receiver to the file of every ingest process, which only its user can read, and uses it at once. No answer has its secrets.
+         */
+        put: operations["putAlertReceiver"];
+        post?: never;
+        /**
+         * Delete a receiver
+         * @description Removes the receiver from the file of every ingest process, with the messages that it has not accepted.
+         */
+        delete: operations["deleteAlertReceiver"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/alerts/receivers/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the entry.
+                 * @example boiler-hot
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message to a receiver
+         * @description Sends one message now. The answer is 502 with the reason when the receiver does not accept it.
+         */
+        post: operations["testAlertReceiver"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1350,6 +1521,16 @@ export interface components {
              * @description Readings that were stored but not compared with others.
              */
             unjudged: number;
+            /**
+             * Format: int64
+             * @description Numbers that were missing and arrived later. Ingest of an earlier version has none.
+             */
+            healed?: number;
+            /**
+             * Format: int64
+             * @description How many of `missing` their sensors declared gone. Ingest of an earlier version has none.
+             */
+            gone?: number;
             list: {
                 device: string;
                 boot: string;
@@ -1366,6 +1547,11 @@ export interface components {
                 givenUp: number;
                 /** Format: int64 */
                 duplicates: number;
+                /**
+                 * Format: int64
+                 * @description How many of `missing` the sensor declared gone. Absent: none.
+                 */
+                gone?: number;
             }[];
             /** @description True when the list was cut or details were dropped. */
             truncated: boolean;
@@ -1440,6 +1626,81 @@ export interface components {
              * @enum {string|null}
              */
             reason: "cleared" | "removed" | null;
+        };
+        AlertRule: {
+            name: string;
+            /** @description This device and the devices below it. Without it all devices. */
+            device?: string;
+            metric?: string;
+            above?: number;
+            below?: number;
+            clear?: components["schemas"]["AlertClear"];
+            for?: string;
+            quiet?: string;
+            /** @enum {string} */
+            severity: "info" | "warning" | "critical";
+        };
+        /** @description An entry of a file of alert rules, as in docs/alerts.md, without its name. */
+        AlertRuleFields: {
+            device?: components["schemas"]["DeviceName"];
+            metric?: components["schemas"]["MetricName"];
+            above?: number;
+            below?: number;
+            clear?: components["schemas"]["AlertClear"];
+            /** @description A duration such as `90s`, `5m`, `2h` or `7d`. */
+            for?: string;
+            /** @description A duration such as `90s`, `5m`, `2h` or `7d`. */
+            quiet?: string;
+            /** @enum {string} */
+            severity?: "info" | "warning" | "critical";
+        };
+        /** @description The value at which the alert ends. With `above` and `below`, one for each. */
+        AlertClear: number | {
+            above?: number;
+            below?: number;
+        };
+        AlertReceiver: {
+            name: string;
+            kind: string;
+            /** @description Where it is, without secrets. */
+            target: string;
+            /** @description False for a receiver that is a setting of ingest, which is not changed here. */
+            isEntry: boolean;
+            /**
+             * Format: int64
+             * @description Messages since ingest started.
+             */
+            sent: number;
+            /**
+             * Format: int64
+             * @description Messages since ingest started.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Messages since ingest started.
+             */
+            dropped: number;
+            /**
+             * Format: int32
+             * @description Messages that it has not accepted yet.
+             */
+            waiting: number;
+        };
+        /** @description A receiver, as in docs/alerts.md, without its name. Which texts it needs depends on its kind. */
+        AlertReceiverFields: {
+            /** @enum {string} */
+            kind: "ntfy" | "telegram" | "matrix" | "slack" | "webhook";
+            /** @description A text without U+0000. */
+            url?: string;
+            /** @description A text without U+0000. */
+            token?: string;
+            /** @description A text without U+0000. */
+            chat?: string;
+            /** @description A text without U+0000. */
+            room?: string;
+            /** @description A text without U+0000. */
+            secret?: string;
         };
         QuarantineItem: {
             id: string;
@@ -2586,6 +2847,53 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["NoKey"];
             403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    setUnit: {
+        parameters: {
+            query: {
+                /**
+                 * @description A path of 1 to 8 segments.
+                 * @example site-3/boiler/probe-7
+                 */
+                device: components["parameters"]["Device"];
+                /**
+                 * @description One word.
+                 * @example temperature
+                 */
+                metric: components["schemas"]["MetricName"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "unit": "Cel"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description A text without control characters. */
+                    unit: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It is stored. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooMany"];
             default: components["responses"]["Problem"];
         };
@@ -3790,6 +4098,69 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listMissing: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this device and all devices below it.
+                 * @example site-3/boiler
+                 */
+                device?: components["schemas"]["DeviceName"];
+                /** @description Boots of devices at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The missing readings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "missing": [
+                     *         {
+                     *           "device": "site-3/boiler/probe-7",
+                     *           "boot": "a1",
+                     *           "ranges": [
+                     *             [
+                     *               212,
+                     *               214
+                     *             ]
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "truncated": false,
+                     *       "isKnown": true
+                     *     }
+                     */
+                    "application/json": {
+                        missing: {
+                            device: string;
+                            boot: string;
+                            /** @description Inclusive ranges of sequence numbers in ascending order, the highest of them. */
+                            ranges: number[][];
+                        }[];
+                        /** @description Whether more boots have missing readings. */
+                        truncated: boolean;
+                        /** @description Whether one ingest process receives all readings. */
+                        isKnown: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
     listAlerts: {
         parameters: {
             query?: {
@@ -3884,6 +4255,371 @@ export interface operations {
             401: components["responses"]["NoKey"];
             403: components["responses"]["NotAllowed"];
             429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAlertRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rules": [
+                     *         {
+                     *           "name": "boiler-hot",
+                     *           "device": "site-3/boiler",
+                     *           "metric": "temperature",
+                     *           "above": 80,
+                     *           "clear": 75,
+                     *           "for": "5m",
+                     *           "severity": "critical"
+                     *         }
+                     *       ],
+                     *       "trouble": null,
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        rules: components["schemas"]["AlertRule"][];
+                        /** @description Why the rules in use are not those of the file. null: they are. */
+                        trouble: null | string;
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    putAlertRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the entry.
+                 * @example boiler-hot
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "device": "site-3/boiler",
+                 *       "metric": "temperature",
+                 *       "above": 80,
+                 *       "clear": 75,
+                 *       "for": "5m",
+                 *       "severity": "critical"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertRuleFields"];
+            };
+        };
+        responses: {
+            /** @description What each ingest process did. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "instances": [
+                     *         {
+                     *           "instance": "ingest-1",
+                     *           "replaced": false
+                     *         }
+                     *       ],
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        instances: {
+                            instance: string;
+                            /** @description Whether there was an entry of this name before. */
+                            replaced: boolean;
+                        }[];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteAlertRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the entry.
+                 * @example boiler-hot
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What each ingest process did. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "instances": [
+                     *         {
+                     *           "instance": "ingest-1",
+                     *           "replaced": false
+                     *         }
+                     *       ],
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        instances: {
+                            instance: string;
+                            /** @description Whether there was an entry of this name before. */
+                            replaced: boolean;
+                        }[];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAlertReceivers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The receivers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "receivers": [
+                     *         {
+                     *           "name": "phone",
+                     *           "kind": "ntfy",
+                     *           "target": "ntfy.sh",
+                     *           "isEntry": true,
+                     *           "sent": 2,
+                     *           "failed": 0,
+                     *           "dropped": 0,
+                     *           "waiting": 0
+                     *         }
+                     *       ],
+                     *       "trouble": null,
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        receivers: components["schemas"]["AlertReceiver"][];
+                        /** @description Why the receivers in use are not those of the file. null: they are. */
+                        trouble: null | string;
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    putAlertReceiver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the entry.
+                 * @example boiler-hot
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "ntfy",
+                 *       "url": "https://ntfy.sh/my-topic"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertReceiverFields"];
+            };
+        };
+        responses: {
+            /** @description What each ingest process did. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "instances": [
+                     *         {
+                     *           "instance": "ingest-1",
+                     *           "replaced": false
+                     *         }
+                     *       ],
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        instances: {
+                            instance: string;
+                            /** @description Whether there was an entry of this name before. */
+                            replaced: boolean;
+                        }[];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteAlertReceiver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the entry.
+                 * @example boiler-hot
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What each ingest process did. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "instances": [
+                     *         {
+                     *           "instance": "ingest-1",
+                     *           "replaced": false
+                     *         }
+                     *       ],
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        instances: {
+                            instance: string;
+                            /** @description Whether there was an entry of this name before. */
+                            replaced: boolean;
+                        }[];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    testAlertReceiver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the entry.
+                 * @example boiler-hot
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The receiver accepted it. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            502: components["responses"]["Problem"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Problem"];
         };
@@ -4451,7 +5187,7 @@ export interface operations {
                      *       "type": "about:blank",
                      *       "title": "Routes file not writable",
                      *       "status": 409,
-                     *       "detail": "the routes file /etc/tidegauge/routes.yml cannot be written: EROFS: read-only file system: it is mounted read-only: add the route where the file comes from.",
+                     *       "detail": "the routes file /etc/tidegauge/routes.yml cannot be written: EROFS: read-only file system: it is mounted read-only: change it where it comes from.",
                      *       "instance": "/v1/routes"
                      *     }
                      */

@@ -7,6 +7,7 @@ import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import {
   dataOf,
+  KeptReadings,
   type LiveEvent,
   ProblemError,
   type Reading,
@@ -249,4 +250,46 @@ test('a stream that was lost before its first event reports a gap of unknown siz
 test('the live stream ends with an error when the API refuses the request', async () => {
   const events = client.live({ device: '../etc' });
   await assert.rejects(() => events.next(), { name: 'ProblemError', status: 400 });
+});
+
+test('missing readings that were kept are sent again, and the others are declared gone', async () => {
+  const kept = new KeptReadings();
+  const to = { device: 'site-1/gaps', metric: 'rpm' };
+  const all = series(20);
+  const isSent = ({ seq }: { seq: number }) => seq < 3 || seq > 12;
+  for (const reading of all)
+    if (reading.seq >= 5 && !isSent(reading)) kept.add(reading, to.device, to.metric);
+  await client.send(all.filter(isSent), { ...to, keep: kept });
+  const delivery = await client.sendMissing(kept, { device: 'site-1' });
+  // The ones that were sent before the gap are the oldest that are kept, so nothing is gone yet.
+  assert.deepEqual(delivery, { received: 8, stored: 8, duplicate: 0, quarantined: 0 });
+  const few = new KeptReadings();
+  few.add(all[19]!, to.device, to.metric);
+  assert.equal((await client.sendMissing(few)).received, 0);
+  const { gaps } = dataOf(await client.api.GET('/v1/ledger'));
+  const found = gaps.list.find(({ device }) => device === to.device);
+  assert.deepEqual([found?.missing, found?.gone, found?.ranges], [2, 2, [[3, 4]]]);
+  const { missing } = dataOf(await client.api.GET('/v1/ledger/missing'));
+  assert.ok(!missing.some(({ device }) => device === to.device));
+});
+
+test('kept readings are bounded in bytes, and have numbers', () => {
+  const kept = new KeptReadings(100_000);
+  for (let seq = 0; seq < 10_000; seq++) kept.add({ device: 'd', metric: 'm', v: seq, boot: 'b', seq });
+  kept.add({ device: 'd', metric: 'm', v: 1 });
+  const answer = kept.answer({
+    device: 'd',
+    boot: 'b',
+    ranges: [
+      [0, 0],
+      [9990, 9999],
+    ],
+  })!;
+  assert.equal(answer.readings.length, 10);
+  assert.ok(answer.declaration!.kept! > 9000 && answer.declaration!.kept! < 9990);
+  assert.equal(kept.answer({ device: 'other', boot: 'b', ranges: [[0, 9]] }), null);
+  assert.deepEqual(kept.answer({ device: 'd', boot: 'earlier', ranges: [[0, 9]] }), {
+    readings: [],
+    declaration: { device: 'd', boot: 'earlier', kept: null },
+  });
 });

@@ -26,6 +26,8 @@ export interface ConnectRequest {
   readonly username: string | null;
   readonly password: Buffer | null;
   readonly will: Will | null;
+  /** Bytes of the largest packet that the client takes. Infinity: it stated none. */
+  readonly maximumPacketSize: number;
   /** Whether the client takes reason strings, and has room for them. */
   readonly takesReasonStrings: boolean;
 }
@@ -94,6 +96,7 @@ function requestOf(packet: IConnectPacket, version: 4 | 5): ConnectRequest {
     username,
     password,
     will: willOf(packet),
+    maximumPacketSize: room,
     takesReasonStrings:
       version === 5 && properties.requestProblemInformation !== false && room >= ROOM_FOR_REASON,
   };
@@ -156,12 +159,11 @@ export interface Announcement {
   readonly assignedClientIdentifier?: string;
 }
 
-/** CONNACK for a client that is accepted. Subscriptions have no use here, so none of their features is offered. */
+/** CONNACK for a client that is accepted. */
 export function encodeAccepted(version: 4 | 5, sessionPresent: boolean, announced: Announcement): Buffer {
   if (version === 4) return generate({ cmd: 'connack', sessionPresent, returnCode: 0 }, 4);
   const properties = {
     ...announced,
-    wildcardSubscriptionAvailable: false,
     subscriptionIdentifiersAvailable: false,
     sharedSubscriptionAvailable: false,
   };

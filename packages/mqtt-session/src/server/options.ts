@@ -47,6 +47,8 @@ export interface User {
   /** Null: without a login. It is a part of the identity of a session, so no user can take over that of another one. */
   readonly name: string | null;
   mayPublish(topic: string): boolean;
+  /** Whether messages of `SensorServer.publish` on a topic are sent to it. Default: none are, and it cannot subscribe. */
+  mayReceive?(topic: string): boolean;
   /** Whether the login is still valid. Asked about once a second; its connection ends when it is not. Default: it is. */
   isCurrent?(): boolean;
 }

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { IDisconnectPacket, ISubscribePacket, IUnsubscribePacket } from 'mqtt-packet';
 import { AckQueue, PUBACK, PUBREC } from '../ack-queue.ts';
-import { decodeControl, encodeDisconnect, generate, Type } from '../control.ts';
+import { decodeControl, encodeDisconnect, encodePublish, generate, Type } from '../control.ts';
 import { checkShape } from '../control-shape.ts';
 import { ProtocolError } from '../errors.ts';
 import { FrameReader } from '../frame-reader.ts';
@@ -35,6 +35,7 @@ import type {
   User,
 } from './options.ts';
 import type { Session, SessionConnection, Sessions } from './sessions.ts';
+import type { Subscribers } from './subscribers.ts';
 
 /** The part of a server that its connections use. */
 export interface ConnectionHost {
@@ -42,6 +43,7 @@ export interface ConnectionHost {
   readonly handlers: ServerHandlers;
   readonly stats: ServerStats;
   readonly sessions: Sessions;
+  readonly subscribers: Subscribers<SensorConnection>;
   /** Whether the application takes no messages now. */
   readonly isPaused: boolean;
   /** Calls `flush` of the connection in a microtask. */
@@ -69,6 +71,10 @@ const COMPLETION_BYTES = 5;
 const DISCONNECT_WITH_WILL = 4;
 const NO_SUBSCRIPTION = 0x11;
 const REFUSED_FILTER = 0x80;
+const GRANTED = 0;
+/** Filters of a session, and their bytes together. A device or a gateway needs one. */
+const MAX_FILTERS = 16;
+const MAX_FILTER_BYTES = 1024;
 /** Of a CONNECT, which the client has to change. */
 const MISTAKES: readonly number[] = [
   Reason.MALFORMED_PACKET,
@@ -77,7 +83,7 @@ const MISTAKES: readonly number[] = [
 ];
 const TOO_MUCH = 'its client has more unfinished packets and messages than there is room for';
 const TOO_MANY = 'its client has as many connections as it may';
-const NO_SUBSCRIBERS = 'this server only receives messages: read them over HTTP, or use a broker';
+const NO_SUBSCRIBERS = 'messages of clients are not passed on here: read them over HTTP, or use a broker';
 
 const PROBLEMS: Readonly<Record<LoginProblem, { code: number; text: string }>> = {
   credentials: { code: Reason.BAD_CREDENTIALS, text: 'bad user name or password' },
@@ -158,6 +164,20 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
 
   release(tickets: readonly number[]): void {
     for (const ticket of tickets) this.#release(ticket, 0);
+  }
+
+  /**
+   * Sends a message with QoS 0. Nothing waits for a client that does not read: the message is left out.
+   *
+   * @returns whether it was sent
+   */
+  send(topic: string, payload: Uint8Array): boolean {
+    if (this.#state !== 'open' || this.#user!.mayReceive?.(topic) !== true) return false;
+    const packet = encodePublish(topic, payload, this.#version);
+    const hasRoom = this.#stream.writableLength + packet.length <= MAX_UNSENT_BYTES;
+    if (!hasRoom || packet.length > this.#request!.maximumPacketSize) return false;
+    this.#write(packet);
+    return true;
   }
 
   /** Looks again whether to read. Called when the application pauses or resumes. */
@@ -347,6 +367,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
       session.expirySeconds < sessionExpirySeconds ? { sessionExpiryInterval: session.expirySeconds } : {};
     const announced = { receiveMaximum, maximumPacketSize, topicAliasMaximum, ...shorter, ...assigned };
     this.#write(encodeAccepted(version, isPresent, announced));
+    for (const filter of session.filters) this.#host.subscribers.add(filter, this);
     this.#updateHold();
   }
 
@@ -474,16 +495,39 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
   }
 
   #onSubscribe({ messageId = 0, subscriptions }: ISubscribePacket): void {
-    this.#host.stats.subscriptionsRefused += subscriptions.length;
-    this.#report('subscribe', `a subscription to ${subscriptions[0]!.topic}`);
-    const code = this.#version === 5 ? Reason.IMPLEMENTATION_ERROR : REFUSED_FILTER;
-    const granted = subscriptions.map(() => code);
-    const answer = { cmd: 'suback', messageId, granted, ...this.#reason(NO_SUBSCRIBERS) } as const;
+    const granted = subscriptions.map(({ topic }) => this.#subscribe(topic));
+    const refused = subscriptions.filter((_, index) => granted[index] !== GRANTED);
+    if (refused.length > 0) {
+      this.#host.stats.subscriptionsRefused += refused.length;
+      this.#report('subscribe', `a subscription to ${refused[0]!.topic}`);
+    }
+    const reason = refused.length > 0 ? this.#reason(NO_SUBSCRIBERS) : {};
+    const answer = { cmd: 'suback', messageId, granted, ...reason } as const;
     this.#write(generate(answer as never, this.#version));
   }
 
+  /** Subscribes to a topic that the user may receive, or also to all below it. Returns the code of the answer: QoS 0. */
+  #subscribe(filter: string): number {
+    const session = this.#session!;
+    if (session.filters.includes(filter)) return GRANTED;
+    const topic = filter.endsWith('/#') ? filter.slice(0, -2) : filter;
+    const bytes = session.filters.reduce((sum, each) => sum + each.length, filter.length);
+    const hasRoom = session.filters.length < MAX_FILTERS && bytes <= MAX_FILTER_BYTES;
+    if (!hasRoom || /[+#]/.test(topic) || this.#user!.mayReceive?.(topic) !== true)
+      return this.#version === 5 ? Reason.IMPLEMENTATION_ERROR : REFUSED_FILTER;
+    session.filters = [...session.filters, filter];
+    this.#host.subscribers.add(filter, this);
+    return GRANTED;
+  }
+
   #onUnsubscribe({ messageId = 0, unsubscriptions }: IUnsubscribePacket): void {
-    const granted = unsubscriptions.map(() => NO_SUBSCRIPTION);
+    const session = this.#session!;
+    const granted = unsubscriptions.map((filter) => {
+      if (!session.filters.includes(filter)) return NO_SUBSCRIPTION;
+      session.filters = session.filters.filter((each) => each !== filter);
+      this.#host.subscribers.delete(filter, this);
+      return GRANTED;
+    });
     this.#write(generate({ cmd: 'unsuback', messageId, granted } as never, this.#version));
   }
 
@@ -582,6 +626,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
     }
     this.#host.collects(this, 0);
     if (this.#session !== null) {
+      for (const filter of this.#session.filters) this.#host.subscribers.delete(filter, this);
       const will = this.#request!.will;
       this.#host.sessions.closed(this.#session, isOrderly ? null : will);
     }

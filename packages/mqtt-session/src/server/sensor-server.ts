@@ -22,6 +22,7 @@ import {
 import { PartialPackets } from './partial-packets.ts';
 import { type ConnectionHost, SensorConnection } from './sensor-connection.ts';
 import { Sessions } from './sessions.ts';
+import { Subscribers } from './subscribers.ts';
 
 /** An address to listen on. */
 export interface Listener {
@@ -121,13 +122,15 @@ interface PlaceHost {
  * An MQTT server for clients that publish (MQTT 5 and 3.1.1, section numbers in the code). The application
  * acknowledges each message when it is stored; PUBACK and PUBREC are sent then, in the order of receipt.
  *
- * Nobody can subscribe: SUBSCRIBE is answered with a failure. Retained messages are not kept.
+ * Messages of clients are for the application only. A client can subscribe to topics on which the application sends messages
+ * to it (`publish`, `User.mayReceive`). Other subscriptions are answered with a failure. Retained messages are not kept.
  */
 export class SensorServer implements ConnectionHost {
   readonly limits: ServerLimits;
   readonly handlers: ServerHandlers;
   readonly stats = new ServerStats();
   readonly sessions: Sessions;
+  readonly subscribers = new Subscribers<SensorConnection>();
   readonly #servers: Server[] = [];
   readonly #places = new Set<Place>();
   readonly #entrance: Entrance<Place>;
@@ -237,6 +240,19 @@ export class SensorServer implements ConnectionHost {
       this.#clients.set(...first);
     }
     for (const [, client] of clients) client.refreshHold();
+  }
+
+  /**
+   * Sends a message with QoS 0 to the clients that subscribed to its topic and may receive it. It is left out for a client
+   * that is not connected, or does not read.
+   *
+   * @param topic without wildcards
+   * @returns whether it was sent to any
+   */
+  publish(topic: string, payload: Uint8Array): boolean {
+    let isSent = false;
+    for (const connection of this.subscribers.of(topic)) if (connection.send(topic, payload)) isSent = true;
+    return isSent;
   }
 
   /** Accepts no more connections. Those that are open continue. */

@@ -18,7 +18,7 @@ interface Storing {
 
 /**
  * The state that outlives a connection (MQTT 5, section 4.1): QoS 2 messages that were received and not released with
- * PUBREL. It is in memory only.
+ * PUBREL, and subscriptions. It is in memory only.
  */
 export class Session {
   readonly key: string;
@@ -31,6 +31,8 @@ export class Session {
   readonly storing = new Map<number, Storing>();
   /** Packet identifiers of stored QoS 2 messages without PUBREL. */
   readonly unreleased = new Set<number>();
+  /** The filters that it subscribed to. */
+  filters: readonly string[] = [];
   will: { readonly will: Will; readonly timer: NodeJS.Timeout } | null = null;
 
   constructor(key: string, owner: Owner) {

@@ -186,6 +186,16 @@ function readLine(
   return error === null ? null : error.at(`line ${line}`);
 }
 
+/** The readings of one line of a file, as `parsePoint` parsed it. */
+export function decodePoint(
+  point: Point,
+  options: InfluxOptions,
+  context: DecodeContext,
+): readonly Reading[] | DecodeError {
+  const readings: Reading[] = [];
+  return readPoint(point, options, context, readings) ?? readings;
+}
+
 function readPoint(
   point: Point,
   { precision = 'auto', names = DEFAULT_NAMES, database = null }: InfluxOptions,

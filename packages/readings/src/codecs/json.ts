@@ -41,7 +41,8 @@ export const LIKELY_TIME = new DecodeError('invalid_time', 'the record has a fie
 /**
  * Decodes JSON: a bare number, boolean or text; an object with `v` (or `value`) and any of `t` (`time`, `ts`,
  * `timestamp`), `boot`, `seq`, `device`, `metric`; an object in which every other field is a metric; an array of such
- * objects, bare or as `{"readings": [...]}`. A `t` that cannot be a date is a metric, see `isShortTime`. A field with the unit of another field is no metric, see `siblingUnits`.
+ * objects, bare or as `{"readings": [...]}`. An object with `boot` and `kept` only is a declaration,
+ * see `Declared`. A `t` that cannot be a date is a metric, see `isShortTime`. A field with the unit of another field is no metric, see `siblingUnits`.
  */
 export const decodeJson: Decode = (payload, context) => {
   const flat = readFlatRecord(payload, context);
@@ -276,6 +277,10 @@ function readRecord(
         else if (findsTimes && isLikelyTime(field)) mayHaveTime = true;
     }
   }
+  if (metrics === 1 && rawBoot !== null && Object.hasOwn(record, 'kept')) {
+    const others = Object.keys(record).length - (rawDevice === null ? 2 : 3);
+    if (others === 0) return readDeclaration(record.kept, rawBoot, rawDevice, context);
+  }
   let isMeasurement = false;
   if (hasShortTime) {
     if (!isShortTime(record.t, valueField !== '', rawBoot, rawSeq)) {
@@ -348,6 +353,25 @@ function readRecord(
   return null;
 }
 
+/** Reads which numbers of a boot its sensor can still send. */
+function readDeclaration(
+  kept: unknown,
+  rawBoot: unknown,
+  rawDevice: unknown,
+  context: DecodeContext,
+): DecodeError | null {
+  const boot = readBoot(rawBoot);
+  if (boot instanceof DecodeError) return boot;
+  const named = readName(rawDevice, 'device');
+  if (named instanceof DecodeError) return named;
+  const device = deviceOfValue(context, named, null);
+  if (device instanceof DecodeError) return device;
+  const from = readSeq(kept, 'kept');
+  if (from instanceof DecodeError) return from;
+  context.declared?.(device, boot!, from);
+  return null;
+}
+
 /** Makes a reading. A quantity has its unit, which is noted. */
 function reading(
   device: string,
@@ -380,10 +404,13 @@ export function readBoot(boot: unknown): string | null | DecodeError {
 }
 
 /** Reads `seq`, which counts the readings of a boot. */
-export function readSeq(seq: unknown): number | null | DecodeError {
+export function readSeq(seq: unknown, field = 'seq'): number | null | DecodeError {
   if (seq === null) return null;
   if (typeof seq === 'number' && Number.isSafeInteger(seq) && seq >= 0) return seq;
-  return new DecodeError('invalid_value', `"seq" is ${quote(seq)}; it is a whole number from 0 to 2^53 - 1`);
+  return new DecodeError(
+    'invalid_value',
+    `"${field}" is ${quote(seq)}; it is a whole number from 0 to 2^53 - 1`,
+  );
 }
 
 function readName(name: unknown, field: string): string | null | DecodeError {

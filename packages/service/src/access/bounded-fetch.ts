@@ -1,4 +1,4 @@
-/** Time for a request with its body, milliseconds. */
+/** Default of the time for a request and its answer, milliseconds. */
 const TIMEOUT_MS = 5000;
 /** Largest answer that is read, bytes. Documents of providers have a few thousand. */
 const MAX_BYTES = 256 * 1024;
@@ -7,9 +7,12 @@ const MAX_BYTES = 256 * 1024;
  * `fetch` for servers that an operator names, such as an identity provider or a webhook: bounded in time and bytes, and
  * without redirects, which could lead to a server of this network.
  */
-export async function boundedFetch(url: string, init: RequestInit = {}): Promise<Response> {
+export async function boundedFetch(
+  url: string,
+  { timeoutMs = TIMEOUT_MS, ...init }: RequestInit & { readonly timeoutMs?: number } = {},
+): Promise<Response> {
   const signal = AbortSignal.any([
-    AbortSignal.timeout(TIMEOUT_MS),
+    AbortSignal.timeout(timeoutMs),
     ...(init.signal instanceof AbortSignal ? [init.signal] : []),
   ]);
   const response = await fetch(url, { ...init, redirect: 'error', signal });

@@ -1,6 +1,5 @@
+import { type Backend, capabilities } from '../backend.ts';
 import type { BackendLogger } from '../context.ts';
-import type { Capabilities } from '../contract.ts';
-import type { Backend } from '../tables.ts';
 import { type CassandraConfig, WRITE_LEVELS } from './config.ts';
 import { CassandraDevices } from './devices.ts';
 import { CassandraReadings } from './readings.ts';
@@ -9,20 +8,15 @@ import { CassandraRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
 import { Session } from './session.ts';
 
-const CAPABILITIES: Capabilities = Object.freeze({
-  countsDuplicates: false,
-  atomicBatches: false,
+const CAPABILITIES = capabilities({
   maxBatch: 5000,
   writers: 2,
-  serverAggregates: false,
-  orderedScan: false,
   updateIsUpsert: true,
   insertIsUpsert: true,
   ttl: true,
   consistencyLevels: Object.freeze([...WRITE_LEVELS]),
   maxReplicationFactor: 9,
   groupTables: true,
-  rollups: true,
 });
 
 /** Cassandra 5, one keyspace per store. */
@@ -38,7 +32,7 @@ export class CassandraBackend implements Backend {
   constructor(config: CassandraConfig, logger: BackendLogger) {
     this.#session = new Session(config, logger);
     this.devices = new CassandraDevices(this.#session);
-    this.readings = new CassandraReadings(this.#session, this.devices);
+    this.readings = new CassandraReadings(this.#session);
     this.records = new CassandraRecords(this.#session);
     this.rollups = new CassandraRollups(this.#session);
   }
@@ -66,10 +60,6 @@ export class CassandraBackend implements Backend {
     // A repeated statement reports its own change as not applied.
     const [held] = await this.#session.readShared(`select value from ${table} where name = ?`, [row]);
     return held?.value === holder;
-  }
-
-  async space(): Promise<null> {
-    return null;
   }
 
   close(): Promise<void> {

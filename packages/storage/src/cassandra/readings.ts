@@ -1,14 +1,9 @@
 import { forEach } from '@tidegauge/parallel';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
-import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
+import type { BackendReadings } from '../backend.ts';
 import type {
-  AggregateQuery,
-  Bucket,
   DeleteQuery,
-  DeviceFilter,
-  DeviceStore,
-  DevicesRangeQuery,
   Order,
   Pace,
   RangeQuery,
@@ -16,8 +11,7 @@ import type {
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { groupsOf, rollUpDays } from '../day-totals.ts';
-import { type RowGroupQuery, type RowGroups, rangeByDevice } from '../groups.ts';
+import type { DayTotals } from '../day-totals.ts';
 import {
   compareReadings,
   demandFewMetrics,
@@ -29,7 +23,6 @@ import {
   seriesBounds,
   take,
 } from '../merge.ts';
-import type { BackendReadings } from '../tables.ts';
 import { CassandraGroups } from './groups.ts';
 import { bucketOf, fromReading, READING_COLUMNS, toReading } from './mapping.ts';
 import { type Partition, partition, requests } from './partition.ts';
@@ -49,21 +42,17 @@ const DEVICES_AT_ONCE = 8;
  * of equal identities, the write with the later timestamp wins (see `processTimestamps`).
  */
 export class CassandraReadings implements BackendReadings {
-  readonly #devices: DeviceStore;
+  readonly totals: DayTotals;
   readonly #session: Session;
   readonly #index: SeriesIndex;
-  readonly #groups: CassandraGroups;
-  readonly #totals: CassandraTotals;
   readonly #units: CassandraUnits;
   readonly #insert: string;
   readonly #pages: Readonly<Record<Order, string>>;
 
-  constructor(session: Session, devices: DeviceStore) {
-    this.#devices = devices;
+  constructor(session: Session) {
     this.#session = session;
     this.#index = new SeriesIndex(session);
-    this.#groups = new CassandraGroups(session, this.#index);
-    this.#totals = new CassandraTotals(session);
+    this.totals = { table: new CassandraTotals(session), rows: new CassandraGroups(session, this.#index) };
     this.#units = new CassandraUnits(session);
     const table = `"${session.keyspace}".readings`;
     this.#insert = `insert into ${table} (${READING_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
@@ -200,23 +189,6 @@ export class CassandraReadings implements BackendReadings {
     const query = { device, metric, to: start, limit: 1 };
     for await (const reading of this.range(query)) return reading;
     return undefined;
-  }
-
-  aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
-    const query = { device, metric, from, to, limit: Number.MAX_SAFE_INTEGER };
-    return foldBuckets(this.range({ ...query, order: 'asc' }), bucket);
-  }
-
-  groups(query: RowGroupQuery): Promise<RowGroups> {
-    return groupsOf(query, this.#totals, this.#groups, this.#devices);
-  }
-
-  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
-    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
-  }
-
-  rollUp(from: number, to: number): Promise<number> {
-    return rollUpDays(this.#totals, from, to, this.#groups);
   }
 
   /**

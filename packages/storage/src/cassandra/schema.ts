@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRetryable, StoreError } from '../errors.ts';
+import { isRetryable, newerSchema, StoreError } from '../errors.ts';
 import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import { DAY_US } from '../rollups/periods.ts';
 import type { CassandraConfig } from './config.ts';
@@ -179,10 +179,7 @@ async function version(session: Session): Promise<number | null> {
   if (row === undefined || row.value === null) return null;
   const found = Number(row.value);
   if (found <= SCHEMA_VERSION) return found;
-  const message = `cassandra ${session.config.place}: schema version ${found} is newer than ${SCHEMA_VERSION}, the newest known here`;
-  throw new StoreError('MISCONFIGURED', message, {
-    hint: 'run the version of Tidegauge that wrote the keyspace, or a later one',
-  });
+  throw newerSchema(`cassandra ${session.config.place}`, found, SCHEMA_VERSION, 'keyspace');
 }
 
 /** One process at a time changes tables. The lock of a crashed process expires. */

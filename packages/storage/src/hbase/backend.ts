@@ -1,5 +1,4 @@
-import type { Capabilities } from '../contract.ts';
-import type { Backend } from '../tables.ts';
+import { type Backend, capabilities } from '../backend.ts';
 import type { HbaseConfig } from './config.ts';
 import { HbaseDevices } from './devices.ts';
 import { FAMILY } from './mapping.ts';
@@ -9,20 +8,14 @@ import { HbaseRollups } from './rollups.ts';
 import { checkSchema, migrate } from './schema.ts';
 import { Session } from './session.ts';
 
-const CAPABILITIES: Capabilities = Object.freeze({
-  countsDuplicates: false,
-  atomicBatches: false,
+const CAPABILITIES = capabilities({
   maxBatch: 5000,
   writers: 2,
-  serverAggregates: false,
   orderedScan: true,
   updateIsUpsert: true,
   insertIsUpsert: true,
   ttl: true,
-  consistencyLevels: Object.freeze([]),
-  maxReplicationFactor: 1,
   groupTables: true,
-  rollups: true,
 });
 
 /** HBase 2.4 or later, one namespace per store. */
@@ -38,7 +31,7 @@ export class HbaseBackend implements Backend {
   constructor(config: HbaseConfig) {
     this.#session = new Session(config);
     this.devices = new HbaseDevices(this.#session);
-    this.readings = new HbaseReadings(this.#session, this.devices);
+    this.readings = new HbaseReadings(this.#session);
     this.records = new HbaseRecords(this.#session);
     this.rollups = new HbaseRollups(this.#session);
   }
@@ -73,10 +66,6 @@ export class HbaseBackend implements Backend {
       const put = { type: 'put', cells: [{ ...cell, value }] } as const;
       return table.checkAndMutate(row, { ...cell, value: held }, put);
     });
-  }
-
-  async space(): Promise<null> {
-    return null;
   }
 
   async close(): Promise<void> {

@@ -1,26 +1,12 @@
 import { type Bytes, filters, type Put, type Row, type Table } from '@tidegauge/hbase-client';
 import { forEach } from '@tidegauge/parallel';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
-import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
-import type {
-  AggregateQuery,
-  Bucket,
-  DeleteQuery,
-  DeviceFilter,
-  DeviceStore,
-  DevicesRangeQuery,
-  Pace,
-  RangeQuery,
-  SeriesName,
-  SeriesUnit,
-  WriteResult,
-} from '../contract.ts';
-import { groupsOf, rollUpDays } from '../day-totals.ts';
+import type { BackendReadings } from '../backend.ts';
+import type { DeleteQuery, Pace, RangeQuery, SeriesName, SeriesUnit, WriteResult } from '../contract.ts';
+import type { DayTotals } from '../day-totals.ts';
 import { StoreError } from '../errors.ts';
-import { type RowGroupQuery, type RowGroups, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, type PageQuery, rangeOfSeries } from '../merge.ts';
-import type { BackendReadings } from '../tables.ts';
 import { HbaseGroups } from './groups.ts';
 import { behind, devicePrefix, readDevice, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
@@ -44,21 +30,17 @@ interface Series {
  * There is no second table: reads step from one series to the next by key.
  */
 export class HbaseReadings implements BackendReadings {
-  readonly #devices: DeviceStore;
+  readonly totals: DayTotals;
   readonly #session: Session;
   readonly #table: Table;
-  readonly #groups: HbaseGroups;
-  readonly #totals: HbaseTotals;
   readonly #units: HbaseUnits;
   readonly #prefixes = new SeriesPrefixes();
   readonly #durability: Pick<Put, 'durability'>;
 
-  constructor(session: Session, devices: DeviceStore) {
-    this.#devices = devices;
+  constructor(session: Session) {
     this.#session = session;
     this.#table = session.table('readings');
-    this.#groups = new HbaseGroups(session);
-    this.#totals = new HbaseTotals(session);
+    this.totals = { table: new HbaseTotals(session), rows: new HbaseGroups(session) };
     this.#units = new HbaseUnits(session);
     // `sync` is the default of HBase.
     this.#durability = session.config.durability === 'fsync' ? { durability: 'fsync' } : {};
@@ -156,23 +138,6 @@ export class HbaseReadings implements BackendReadings {
       yield device;
       start = behind(devicePrefix(device));
     }
-  }
-
-  aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
-    const query = { device, metric, from, to, limit: Number.MAX_SAFE_INTEGER };
-    return foldBuckets(this.range({ ...query, order: 'asc' }), bucket);
-  }
-
-  groups(query: RowGroupQuery): Promise<RowGroups> {
-    return groupsOf(query, this.#totals, this.#groups, this.#devices);
-  }
-
-  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
-    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
-  }
-
-  rollUp(from: number, to: number): Promise<number> {
-    return rollUpDays(this.#totals, from, to, this.#groups);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTableOptions } from '@tidegauge/hbase-client';
-import { StoreError } from '../errors.ts';
+import { newerSchema, StoreError } from '../errors.ts';
 import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import { TABLE_MARK } from '../tables.ts';
 import type { HbaseConfig } from './config.ts';
@@ -107,10 +107,7 @@ async function version(session: Session): Promise<number | null> {
   if (text === undefined) return null;
   const found = Number(text);
   if (found <= SCHEMA_VERSION) return found;
-  const message = `hbase ${session.config.place}: schema version ${found} is newer than ${SCHEMA_VERSION}, the newest known here`;
-  throw new StoreError('MISCONFIGURED', message, {
-    hint: 'run the version of Tidegauge that wrote the namespace, or a later one',
-  });
+  throw newerSchema(`hbase ${session.config.place}`, found, SCHEMA_VERSION, 'namespace');
 }
 
 function readingsTable(config: HbaseConfig): CreateTableOptions {

@@ -1,10 +1,10 @@
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Backend, capabilities } from '../backend.ts';
 import type { BackendContext } from '../context.ts';
-import type { Capabilities, StoreSpace } from '../contract.ts';
+import type { StoreSpace } from '../contract.ts';
 import { DISK_FULL, StoreError } from '../errors.ts';
 import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
-import type { Backend } from '../tables.ts';
 import type { JsonConfig } from './config.ts';
 import { JsonDevices } from './devices.ts';
 import { translated } from './errors.ts';
@@ -15,21 +15,13 @@ import { JsonRollups } from './rollups.ts';
 import { type Layout, layoutOf, migrateFolder, openFolder } from './schema.ts';
 import { SkippedLines } from './skipped-lines.ts';
 
-const CAPABILITIES: Capabilities = Object.freeze({
+const CAPABILITIES = capabilities({
   countsDuplicates: true,
   // A power failure can leave the first rows of a batch that was never acknowledged.
   atomicBatches: false,
   maxBatch: 5000,
   writers: 2,
-  serverAggregates: false,
   orderedScan: true,
-  updateIsUpsert: false,
-  insertIsUpsert: false,
-  ttl: false,
-  consistencyLevels: Object.freeze([]),
-  maxReplicationFactor: 1,
-  groupTables: false,
-  rollups: true,
 });
 
 /** A disk with less free space counts as full: one or two batches. */
@@ -49,7 +41,7 @@ export class JsonBackend implements Backend {
     const skipped = new SkippedLines(context.logger);
     this.#layout = layoutOf(config.folder);
     this.devices = new JsonDevices(this.#layout, skipped);
-    this.readings = new JsonReadings(this.#layout, config.memoryBytes, skipped, this.devices);
+    this.readings = new JsonReadings(this.#layout, config.memoryBytes, skipped);
     this.records = new JsonRecords(this.#layout, skipped);
     this.rollups = new JsonRollups(this.#layout, skipped);
   }

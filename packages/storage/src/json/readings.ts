@@ -1,22 +1,8 @@
 import { forEach } from '@tidegauge/parallel';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
-import { foldBuckets } from '../aggregate.ts';
-import type {
-  AggregateQuery,
-  Bucket,
-  DeleteQuery,
-  DeviceFilter,
-  DeviceStore,
-  DevicesRangeQuery,
-  Pace,
-  RangeQuery,
-  SeriesName,
-  SeriesUnit,
-  WriteResult,
-} from '../contract.ts';
-import { foldGroups, namesOf, type RowGroupQuery, type RowGroups, rangeByDevice } from '../groups.ts';
+import type { BackendReadings } from '../backend.ts';
+import type { DeleteQuery, Pace, RangeQuery, SeriesName, SeriesUnit, WriteResult } from '../contract.ts';
 import { compareText, demandFewMetrics, latestOfSome } from '../merge.ts';
-import type { BackendReadings } from '../tables.ts';
 import { Catalogue } from './catalogue.ts';
 import { dayOf } from './day.ts';
 import { Days } from './days.ts';
@@ -40,7 +26,6 @@ interface Known {
 }
 
 export class JsonReadings implements BackendReadings {
-  readonly #devices: DeviceStore;
   readonly #layout: Layout;
   readonly #days: Days;
   readonly #catalogue: Catalogue;
@@ -50,8 +35,7 @@ export class JsonReadings implements BackendReadings {
    */
   readonly #latest = new Map<string, Known>();
 
-  constructor(layout: Layout, memoryBytes: number, skipped: SkippedLines, devices: DeviceStore) {
-    this.#devices = devices;
+  constructor(layout: Layout, memoryBytes: number, skipped: SkippedLines) {
     this.#layout = layout;
     this.#days = new Days(layout.readings, memoryBytes, skipped);
     this.#catalogue = new Catalogue(layout.folder, skipped);
@@ -173,24 +157,6 @@ export class JsonReadings implements BackendReadings {
       }
       return found.sort((a, b) => compareText(a.device, b.device) || compareText(a.metric, b.metric));
     });
-  }
-
-  aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
-    const limit = Number.MAX_SAFE_INTEGER;
-    return foldBuckets(this.range({ device, metric, from, to, order: 'asc', limit }), bucket);
-  }
-
-  groups(query: RowGroupQuery): Promise<RowGroups> {
-    const devices = query.devices === undefined ? this.devices() : namesOf(this.#devices, query.devices);
-    return foldGroups(query, devices, (part) => this.range(part));
-  }
-
-  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
-    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
-  }
-
-  async rollUp(): Promise<number> {
-    return 0;
   }
 
   expire(before: number, pace?: Pace): Promise<number> {

@@ -1,7 +1,6 @@
+import { type Backend, capabilities } from '../backend.ts';
 import type { BackendLogger } from '../context.ts';
-import type { Capabilities } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import type { Backend } from '../tables.ts';
 import type { MariadbConfig } from './config.ts';
 import { Database } from './database.ts';
 import { MariadbDevices } from './devices.ts';
@@ -11,20 +10,13 @@ import { MariadbRecords } from './records.ts';
 import { MariadbRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
 
-const CAPABILITIES: Capabilities = Object.freeze({
+const CAPABILITIES = capabilities({
   countsDuplicates: true,
   atomicBatches: true,
   maxBatch: 5000,
   writers: 2,
   serverAggregates: true,
   orderedScan: true,
-  updateIsUpsert: false,
-  insertIsUpsert: false,
-  ttl: false,
-  consistencyLevels: Object.freeze([]),
-  maxReplicationFactor: 1,
-  groupTables: false,
-  rollups: true,
 });
 
 // The server assigns from left to right, so the second assignment compares the new holder.
@@ -52,7 +44,7 @@ export class MariadbBackend implements Backend {
     this.#db = new Database(config);
     this.#partitions = new Partitions(this.#db, config.partition, logger);
     this.devices = new MariadbDevices(this.#db);
-    this.readings = new MariadbReadings(this.#db, this.#partitions, this.devices);
+    this.readings = new MariadbReadings(this.#db, this.#partitions);
     this.records = new MariadbRecords(this.#db);
     this.rollups = new MariadbRollups(this.#db);
   }
@@ -80,10 +72,6 @@ export class MariadbBackend implements Backend {
     await this.#db.change(LEASE, [name, holder, ms * 1000]);
     const [row] = await this.#db.rows('select holder from tidegauge_leases where name = ?', [name]);
     return row?.holder === holder;
-  }
-
-  async space(): Promise<null> {
-    return null;
   }
 
   close(): Promise<void> {

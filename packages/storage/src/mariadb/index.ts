@@ -1,5 +1,5 @@
+import type { Backend } from '../backend.ts';
 import type { BackendContext } from '../context.ts';
-import type { Backend } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 import { MariadbBackend } from './backend.ts';
 import { MARIADB_OPTIONS, readConfig } from './config.ts';

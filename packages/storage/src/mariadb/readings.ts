@@ -1,13 +1,10 @@
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
-import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
+import type { BackendReadings } from '../backend.ts';
 import type {
   AggregateQuery,
   Bucket,
   DeleteQuery,
-  DeviceFilter,
-  DeviceStore,
-  DevicesRangeQuery,
   Order,
   Pace,
   RangeQuery,
@@ -15,19 +12,10 @@ import type {
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import {
-  devicePages,
-  foldGroups,
-  fromRows,
-  namesOf,
-  type RowGroupQuery,
-  type RowGroups,
-  rangeByDevice,
-} from '../groups.ts';
+import { devicePages, fromRows, type RowGroupQuery, type RowGroups } from '../groups.ts';
 import { allSeries, demandFewMetrics, rangeOfSeries } from '../merge.ts';
 import { DAY_US } from '../rollups/periods.ts';
 import { type GroupDialect, groupStatement } from '../sql-groups.ts';
-import type { BackendReadings } from '../tables.ts';
 import { type Rows, sortBatch } from './batch.ts';
 import type { Database } from './database.ts';
 import { READING_COLUMNS, toBucket, toGroup, toReading } from './mapping.ts';
@@ -77,13 +65,11 @@ interface SeriesRow {
 
 /** Readings in one table by (series, time), partitioned by time. */
 export class MariadbReadings implements BackendReadings {
-  readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #partitions: Partitions;
   readonly #dictionary: SeriesDictionary;
 
-  constructor(db: Database, partitions: Partitions, devices: DeviceStore) {
-    this.#devices = devices;
+  constructor(db: Database, partitions: Partitions) {
     this.#db = db;
     this.#partitions = partitions;
     this.#dictionary = new SeriesDictionary(db);
@@ -156,36 +142,23 @@ export class MariadbReadings implements BackendReadings {
     });
   }
 
-  async aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
+  async aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[] | null> {
     const [series] = await this.#seriesOf(device, metric);
     if (series === undefined) return [];
     const width = BigInt(bucket);
     const rows = await this.#db.rows(AGGREGATE, [width, width, series.id, BigInt(from), BigInt(to)]);
     const buckets = rows.map(toBucket);
-    if (buckets.every(isSummable)) return buckets;
-    const all = this.range({ device, metric, from, to, order: 'asc', limit: Number.MAX_SAFE_INTEGER });
-    return foldBuckets(all, bucket);
+    return buckets.every(isSummable) ? buckets : null;
   }
 
-  async groups(query: RowGroupQuery): Promise<RowGroups> {
+  async groups(query: RowGroupQuery): Promise<RowGroups | null> {
     const values: unknown[] = [];
     const bind = (value: string | number) => {
       values.push(typeof value === 'number' && value !== query.limit ? BigInt(value) : value);
       return '?';
     };
     const rows = await this.#db.query(groupStatement(query, bind, GROUPS), values);
-    if (rows[0]?.unsafe !== 1) return fromRows(rows.map((row) => toGroup(query.by, row)));
-    const { devices } = query;
-    const names = devices === undefined ? this.devices() : namesOf(this.#devices, devices);
-    return foldGroups(query, names, (part) => this.range(part));
-  }
-
-  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
-    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
-  }
-
-  async rollUp(): Promise<number> {
-    return 0;
+    return rows[0]?.unsafe === 1 ? null : fromRows(rows.map((row) => toGroup(query.by, row)));
   }
 
   /**

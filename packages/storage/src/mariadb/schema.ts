@@ -1,5 +1,5 @@
 import type { Connection } from 'mariadb';
-import { StoreError } from '../errors.ts';
+import { newerSchema } from '../errors.ts';
 import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import type { MariadbConfig } from './config.ts';
 import { type Database, isNumber, type Row } from './database.ts';
@@ -125,8 +125,5 @@ async function version(connection: Connection, { host, port, database }: Mariadb
     });
   const found = Number(rows[0]?.version ?? 0);
   if (found <= SCHEMA_VERSION) return found;
-  const message = `schema version ${found} is newer than ${SCHEMA_VERSION}, the newest known here`;
-  throw new StoreError('MISCONFIGURED', `mariadb ${host}:${port}/${database}: ${message}`, {
-    hint: 'run the version of Tidegauge that wrote the database, or a later one',
-  });
+  throw newerSchema(`mariadb ${host}:${port}/${database}`, found, SCHEMA_VERSION, 'database');
 }

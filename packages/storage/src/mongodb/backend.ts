@@ -1,5 +1,4 @@
-import type { Capabilities } from '../contract.ts';
-import type { Backend } from '../tables.ts';
+import { type Backend, capabilities } from '../backend.ts';
 import type { MongodbConfig } from './config.ts';
 import { Database } from './database.ts';
 import { MongodbDevices } from './devices.ts';
@@ -9,20 +8,13 @@ import { MongodbRecords } from './records.ts';
 import { MongodbRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
 
-const CAPABILITIES: Capabilities = Object.freeze({
+const CAPABILITIES = capabilities({
   countsDuplicates: true,
-  atomicBatches: false,
   maxBatch: 5000,
   writers: 2,
   serverAggregates: true,
   orderedScan: true,
-  updateIsUpsert: false,
-  insertIsUpsert: false,
-  ttl: false,
   consistencyLevels: Object.freeze(['1', 'majority']),
-  maxReplicationFactor: 1,
-  groupTables: false,
-  rollups: true,
 });
 
 /** MongoDB, or a compatible server: one server, a replica set, or the routers of a sharded cluster. */
@@ -38,7 +30,7 @@ export class MongodbBackend implements Backend {
   constructor(config: MongodbConfig) {
     this.#db = new Database(config);
     this.devices = new MongodbDevices(this.#db);
-    this.readings = new MongodbReadings(this.#db, this.devices);
+    this.readings = new MongodbReadings(this.#db);
     this.records = new MongodbRecords(this.#db);
     this.rollups = new MongodbRollups(this.#db);
   }
@@ -70,10 +62,6 @@ export class MongodbBackend implements Backend {
         throw error;
       }
     });
-  }
-
-  async space(): Promise<null> {
-    return null;
   }
 
   close(): Promise<void> {

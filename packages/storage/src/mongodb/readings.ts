@@ -1,28 +1,18 @@
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import type { Document } from 'mongodb';
+import type { BackendReadings } from '../backend.ts';
 import type {
   AggregateQuery,
   Bucket,
   DeleteQuery,
-  DeviceFilter,
-  DeviceStore,
-  DevicesRangeQuery,
   Pace,
   RangeQuery,
   SeriesName,
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import {
-  devicePages,
-  foldGroups,
-  namesOf,
-  type RowGroupQuery,
-  type RowGroups,
-  rangeByDevice,
-} from '../groups.ts';
+import { devicePages } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
-import type { BackendReadings } from '../tables.ts';
 import type { Database } from './database.ts';
 import { insertNew } from './insert.ts';
 import {
@@ -57,12 +47,10 @@ interface Identities {
  * FerretDB, and report unchanged documents as modified.
  */
 export class MongodbReadings implements BackendReadings {
-  readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #series: SeriesDictionary;
 
-  constructor(db: Database, devices: DeviceStore) {
-    this.#devices = devices;
+  constructor(db: Database) {
     this.#db = db;
     this.#series = new SeriesDictionary(db);
   }
@@ -180,19 +168,6 @@ export class MongodbReadings implements BackendReadings {
       const buckets = await this.#db.readings.aggregate(pipeline(series._id)).toArray();
       return buckets.map(({ _id, ...bucket }) => ({ time: _id, ...bucket }) as unknown as Bucket);
     });
-  }
-
-  groups(query: RowGroupQuery): Promise<RowGroups> {
-    const devices = query.devices === undefined ? this.devices() : namesOf(this.#devices, query.devices);
-    return foldGroups(query, devices, (part) => this.range(part));
-  }
-
-  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
-    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
-  }
-
-  async rollUp(): Promise<number> {
-    return 0;
   }
 
   expire(before: number, pace?: Pace): Promise<number> {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type IndexDescription, MongoServerError } from 'mongodb';
-import { StoreError } from '../errors.ts';
+import { newerSchema } from '../errors.ts';
 import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import type { Database } from './database.ts';
 import { isDeadlock, isDuplicateKey } from './errors.ts';
@@ -54,12 +54,8 @@ export async function migrate(database: Database): Promise<void> {
 
 async function create(db: Db, database: Database): Promise<void> {
   const version = (await database.schema.findOne({ _id: 'schema' }))?.version ?? 0;
-  if (version > SCHEMA_VERSION) {
-    const message = `mongodb ${database.place}: schema version ${version} is newer than ${SCHEMA_VERSION}, the newest known here`;
-    throw new StoreError('MISCONFIGURED', message, {
-      hint: 'run the version of Tidegauge that wrote the database, or a later one',
-    });
-  }
+  if (version > SCHEMA_VERSION)
+    throw newerSchema(`mongodb ${database.place}`, version, SCHEMA_VERSION, 'database');
   if (version === SCHEMA_VERSION) return;
   for (const [name, indexes] of Object.entries(COLLECTIONS)) {
     await createCollection(db, name);

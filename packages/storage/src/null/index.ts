@@ -1,25 +1,20 @@
+import { type Backend, type BackendReadings, capabilities } from '../backend.ts';
 import type { BackendContext } from '../context.ts';
-import type { Capabilities, DeviceStore } from '../contract.ts';
+import type { DeviceStore } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { readOptions } from '../options.ts';
-import type { Backend, BackendReadings, BackendRecords } from '../tables.ts';
+import type { BackendRecords } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 
 export const options = { null: {} };
 
-const CAPABILITIES: Capabilities = Object.freeze({
-  countsDuplicates: false,
+const CAPABILITIES = capabilities({
   atomicBatches: true,
   maxBatch: 100_000,
   writers: 1,
-  serverAggregates: false,
   orderedScan: true,
   updateIsUpsert: true,
   insertIsUpsert: true,
-  ttl: false,
-  consistencyLevels: [],
-  maxReplicationFactor: 1,
-  groupTables: false,
   rollups: false,
 });
 
@@ -51,7 +46,6 @@ const readings: BackendReadings = {
   async *rangeOfDevices() {
     refuse();
   },
-  rollUp: async () => 0,
   expire: refuseAsync,
   delete: refuseAsync,
 };

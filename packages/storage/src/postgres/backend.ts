@@ -1,7 +1,7 @@
+import type { Backend } from '../backend.ts';
 import type { BackendLogger } from '../context.ts';
 import type { Capabilities } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import type { Backend } from '../tables.ts';
 import type { PostgresConfig } from './config.ts';
 import { Database } from './database.ts';
 import { PostgresDevices } from './devices.ts';
@@ -34,7 +34,7 @@ export class PostgresBackend implements Backend {
     this.#dialect = dialect;
     this.#db = new Database(config, dialect, logger);
     this.devices = new PostgresDevices(this.#db);
-    this.readings = new PostgresReadings(this.#db, dialect, this.devices);
+    this.readings = new PostgresReadings(this.#db, dialect);
     this.records = new PostgresRecords(this.#db, dialect);
     this.rollups = new PostgresRollups(this.#db);
   }
@@ -58,10 +58,6 @@ export class PostgresBackend implements Backend {
   /** Compares the clock of the server. */
   async lease(name: string, holder: string, ms: number): Promise<boolean> {
     return (await this.#db.run('calls', LEASE, [name, holder, ms])).count === 1;
-  }
-
-  async space(): Promise<null> {
-    return null;
   }
 
   close(): Promise<void> {

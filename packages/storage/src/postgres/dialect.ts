@@ -1,3 +1,4 @@
+import { capabilities } from '../backend.ts';
 import type { Capabilities } from '../contract.ts';
 import { WRITERS } from './config.ts';
 import type { Connection, Sessions } from './database.ts';
@@ -25,20 +26,13 @@ export interface Dialect extends Sessions {
   replicate(connection: Connection, table: string): Promise<void>;
 }
 
-export const POSTGRES_CAPABILITIES: Capabilities = Object.freeze({
+export const POSTGRES_CAPABILITIES = capabilities({
   countsDuplicates: true,
   atomicBatches: true,
   maxBatch: 5000,
   writers: WRITERS,
   serverAggregates: true,
   orderedScan: true,
-  updateIsUpsert: false,
-  insertIsUpsert: false,
-  ttl: false,
-  consistencyLevels: Object.freeze([]),
-  maxReplicationFactor: 1,
-  groupTables: false,
-  rollups: true,
 });
 
 const nothing = async (): Promise<void> => {};

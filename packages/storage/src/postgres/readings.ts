@@ -1,12 +1,11 @@
 import { forEach } from '@tidegauge/parallel';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
-import { foldBuckets } from '../aggregate.ts';
+import type { BackendReadings } from '../backend.ts';
 import type {
   AggregateQuery,
   Bucket,
   DeleteQuery,
   DeviceFilter,
-  DeviceStore,
   DevicesRangeQuery,
   Order,
   Pace,
@@ -16,16 +15,7 @@ import type {
   WriteResult,
 } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import {
-  devicePages,
-  foldGroups,
-  fromRows,
-  namesOf,
-  pagesOfDevices,
-  type RowGroupQuery,
-  type RowGroups,
-  rangeByDevice,
-} from '../groups.ts';
+import { devicePages, fromRows, pagesOfDevices, type RowGroupQuery, type RowGroups } from '../groups.ts';
 import {
   allSeries,
   demandFewMetrics,
@@ -37,7 +27,6 @@ import {
   rangePagesAtOnce,
 } from '../merge.ts';
 import { groupStatement, SQL_DAY } from '../sql-groups.ts';
-import type { BackendReadings } from '../tables.ts';
 import { int8Array } from './arrays.ts';
 import { copyRows } from './copy-rows.ts';
 import { binder, type Database, type Result, type Row, type Value } from './database.ts';
@@ -108,7 +97,6 @@ const AGGREGATE = `
 
 /** Readings by (series, time). Every statement except `LATEST` reads one series, so one shard. */
 export class PostgresReadings implements BackendReadings {
-  readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #dialect: Dialect;
   readonly #dictionary: SeriesDictionary;
@@ -116,8 +104,7 @@ export class PostgresReadings implements BackendReadings {
   /** False after the server refused COPY. */
   #copies = true;
 
-  constructor(db: Database, dialect: Dialect, devices: DeviceStore) {
-    this.#devices = devices;
+  constructor(db: Database, dialect: Dialect) {
     this.#db = db;
     this.#dialect = dialect;
     this.#dictionary = new SeriesDictionary(db);
@@ -267,7 +254,7 @@ export class PostgresReadings implements BackendReadings {
     });
   }
 
-  async aggregate(query: AggregateQuery): Promise<Bucket[]> {
+  async aggregate(query: AggregateQuery): Promise<Bucket[] | null> {
     const { device, metric, from, to, bucket } = query;
     const [series] = await this.#dictionary.of(device, metric);
     if (series === undefined) return [];
@@ -275,38 +262,33 @@ export class PostgresReadings implements BackendReadings {
       const { rows } = await this.#db.run('calls', AGGREGATE, [series.id, from, to, bucket]);
       return rows.map(toBucket);
     } catch (error) {
-      if (!isOverflow(error)) throw error;
-      return foldBuckets(this.range({ device, metric, from, to, limit: Number.MAX_SAFE_INTEGER }), bucket);
+      if (isOverflow(error)) return null;
+      throw error;
     }
   }
 
-  async groups(query: RowGroupQuery): Promise<RowGroups> {
+  async groups(query: RowGroupQuery): Promise<RowGroups | null> {
     const values: Value[] = [];
     const sql = groupStatement(query, binder(values), { day: SQL_DAY });
     try {
       const { rows } = await this.#db.run('calls', sql, values);
       return fromRows(rows.map((row) => toGroup(query.by, row)));
     } catch (error) {
-      if (!isOverflow(error)) throw error;
-      const { devices } = query;
-      const names = devices === undefined ? this.devices() : namesOf(this.#devices, devices);
-      return foldGroups(query, names, (part) => this.range(part));
+      if (isOverflow(error)) return null;
+      throw error;
     }
   }
 
-  async *rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncGenerator<Reading> {
-    if (this.#dialect.lateral) yield* pagesOfDevices(query, (page) => this.#devicesPage(filter, page));
-    else yield* rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  /** One statement for each page, if it can read a part of each series. */
+  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncGenerator<Reading> | null {
+    if (!this.#dialect.lateral) return null;
+    return pagesOfDevices(query, (page) => this.#devicesPage(filter, page));
   }
 
   async #devicesPage(filter: DeviceFilter, query: DevicesRangeQuery): Promise<Reading[]> {
     const values: Value[] = [];
     const { rows } = await this.#db.run('calls', devicesStatement(filter, query, values), values);
     return rows.map(([device, metric, ...row]) => toReading(device as string, metric as string, row));
-  }
-
-  async rollUp(): Promise<number> {
-    return 0;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { StoreError } from '../errors.ts';
+import { newerSchema } from '../errors.ts';
 import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import type { Connection, Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
@@ -134,11 +134,6 @@ async function readVersion(connection: Connection): Promise<number> {
   if (known.count === 0) return 0;
   const { rows } = await connection.query('select version from tidegauge_schema');
   const version = Number(rows[0]?.[0] ?? 0);
-  if (version > SCHEMA_VERSION) {
-    const message = `${connection.place}: schema version ${version} is newer than ${SCHEMA_VERSION}, the newest known here`;
-    throw new StoreError('MISCONFIGURED', message, {
-      hint: 'run the version of Tidegauge that made the tables, or a later one',
-    });
-  }
+  if (version > SCHEMA_VERSION) throw newerSchema(connection.place, version, SCHEMA_VERSION, 'tables');
   return version;
 }

@@ -1,7 +1,7 @@
 import { MAX_METRICS_READ } from '../arguments.ts';
+import type { CompleteReadings } from '../backend.ts';
 import type { SeriesName } from '../contract.ts';
 import { compareText } from '../merge.ts';
-import type { BackendReadings } from '../tables.ts';
 import type { BackendRollups, Mark } from './backend-rollups.ts';
 import { BACKFILL_STATE, type BackfillState, RollupState } from './limits.ts';
 import { ceilTo, DAY_US, floorTo } from './periods.ts';
@@ -10,7 +10,7 @@ import { ceilTo, DAY_US, floorTo } from './periods.ts';
 const PIECE_DAYS = 200;
 const PIECE_LOOKS = 500;
 
-type Raw = Pick<BackendReadings, 'devices' | 'metrics' | 'range'>;
+type Raw = Pick<CompleteReadings, 'devices' | 'metrics' | 'range'>;
 
 /** What a piece has left to do. */
 interface Budget {

@@ -2,6 +2,7 @@ import { forEach } from '@tidegauge/parallel';
 import { MAX_TIME } from '@tidegauge/readings';
 import { addFigures, type Fold, figuresOf } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
+import type { CompleteReadings } from '../backend.ts';
 import type {
   AggregateOrigin,
   AggregateSource,
@@ -23,7 +24,6 @@ import {
   registeredDevices,
   toRowQuery,
 } from '../groups.ts';
-import type { BackendReadings } from '../tables.ts';
 import type { BackendRollups } from './backend-rollups.ts';
 import { isBelow, RollupState } from './limits.ts';
 import { DAY_US, HOUR_US, MINUTE_US, ROLLUP_PERIODS } from './periods.ts';
@@ -50,7 +50,7 @@ const WHOLE_US = MAX_TIME + 1;
 /** Metrics by device. */
 type SeriesOfDevices = ReadonlyMap<string, ReadonlySet<string>>;
 
-type Raw = Pick<BackendReadings, 'groups' | 'devices' | 'metrics'>;
+type Raw = Pick<CompleteReadings, 'groups' | 'devices' | 'metrics'>;
 
 /**
  * Groups of readings of many devices, added up from the aggregates of their series. So rollups answer whole periods, also

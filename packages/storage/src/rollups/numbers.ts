@@ -1,8 +1,8 @@
-import type { BackendReadings, NumbersQuery } from '../tables.ts';
+import type { CompleteReadings, NumbersQuery } from '../backend.ts';
 
 /** Passes the numeric readings of a series in [from, to) to `add`, in any order. Resolves to how many were read. */
 export async function eachNumber(
-  raw: Pick<BackendReadings, 'range' | 'numbers'>,
+  raw: Pick<CompleteReadings, 'range' | 'numbers'>,
   { device, metric, from, to }: NumbersQuery,
   add: (time: number, value: number) => void,
 ): Promise<number> {

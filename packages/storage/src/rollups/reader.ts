@@ -1,5 +1,6 @@
 import { MAX_TIME } from '@tidegauge/readings';
 import { addFigures, type Fold, figuresOf } from '../aggregate.ts';
+import type { CompleteReadings } from '../backend.ts';
 import type {
   Aggregate,
   AggregateOrigin,
@@ -9,7 +10,6 @@ import type {
   RollupQuery,
   SeriesName,
 } from '../contract.ts';
-import type { BackendReadings } from '../tables.ts';
 import type { BackendRollups } from './backend-rollups.ts';
 import { type Figures, PeriodFolds, withMean } from './figures.ts';
 import { type Limits, RollupState } from './limits.ts';
@@ -18,7 +18,7 @@ import { ceilTo, DAY_US, floorTo, HOUR_US, PERIOD_US, ROLLUP_PERIODS, ROW_US } f
 import { type Plan, planOf, type Span, subtract, type TableSpan } from './plan.ts';
 
 /** How an engine reads readings. */
-export type RawReader = Pick<BackendReadings, 'aggregate' | 'range' | 'metrics' | 'numbers'>;
+export type RawReader = Pick<CompleteReadings, 'aggregate' | 'range' | 'metrics' | 'numbers'>;
 
 /** The end of the last day that can have readings. */
 const END = ceilTo(MAX_TIME + 1, DAY_US);

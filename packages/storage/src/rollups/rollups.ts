@@ -1,5 +1,6 @@
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { MAX_METRICS_READ } from '../arguments.ts';
+import type { CompleteBackend } from '../backend.ts';
 import type {
   Aggregate,
   AggregateQuery,
@@ -16,7 +17,6 @@ import type {
   WriteResult,
 } from '../contract.ts';
 import { compareText } from '../merge.ts';
-import type { Backend } from '../tables.ts';
 import type { BackendRollups, Mark } from './backend-rollups.ts';
 import { withMean } from './figures.ts';
 import { RollupGroups } from './groups.ts';
@@ -29,7 +29,7 @@ import { RollupWorker } from './worker.ts';
 /** Marks in one call of an engine. */
 const MARKS_AT_ONCE = 1000;
 
-type Engine = Pick<Backend, 'readings' | 'devices' | 'capabilities'>;
+type Engine = Pick<CompleteBackend, 'readings' | 'devices' | 'capabilities'>;
 
 /**
  * The rollups of a store, for all engines. A change of an hour of a series is marked durably before its rows are

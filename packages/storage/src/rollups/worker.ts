@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CompleteReadings } from '../backend.ts';
 import type { RollupPeriod, RollupWork, SeriesName } from '../contract.ts';
-import type { BackendReadings } from '../tables.ts';
 import type { BackendRollups, Mark, RollupRow } from './backend-rollups.ts';
 import { Backfill } from './backfill.ts';
 import { type Figures, PeriodFold, PeriodFolds } from './figures.ts';
@@ -47,7 +47,7 @@ interface Draft {
   readonly total: Figures | null;
 }
 
-type Raw = Pick<BackendReadings, 'range' | 'numbers' | 'devices' | 'metrics'>;
+type Raw = Pick<CompleteReadings, 'range' | 'numbers' | 'devices' | 'metrics'>;
 
 type MarkAgain = (series: SeriesName, hours: readonly number[]) => Promise<void>;
 

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import type { Capabilities, StoreSpace } from '../contract.ts';
-import type { Backend } from '../tables.ts';
+import { type Backend, capabilities } from '../backend.ts';
+import type { StoreSpace } from '../contract.ts';
 import type { SqliteConfig } from './config.ts';
 import { Database } from './database.ts';
 import { SqliteDevices } from './devices.ts';
@@ -10,20 +10,13 @@ import { SqliteRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
 import { pagesOf, shrinkable } from './shrink.ts';
 
-const CAPABILITIES: Capabilities = Object.freeze({
+const CAPABILITIES = capabilities({
   countsDuplicates: true,
   atomicBatches: true,
   maxBatch: 5000,
   writers: 1,
   serverAggregates: true,
   orderedScan: true,
-  updateIsUpsert: false,
-  insertIsUpsert: false,
-  ttl: false,
-  consistencyLevels: Object.freeze([]),
-  maxReplicationFactor: 1,
-  groupTables: false,
-  rollups: true,
 });
 
 const LEASE = `
@@ -46,7 +39,7 @@ export class SqliteBackend implements Backend {
     this.#path = config.path;
     this.#db = new Database(config);
     this.devices = new SqliteDevices(this.#db);
-    this.readings = new SqliteReadings(this.#db, this.devices);
+    this.readings = new SqliteReadings(this.#db);
     this.records = new SqliteRecords(this.#db);
     this.rollups = new SqliteRollups(this.#db);
   }

@@ -2,13 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { mergeBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
+import type { BackendReadings, NumbersQuery } from '../backend.ts';
 import type {
   AggregateQuery,
   Bucket,
   DeleteQuery,
-  DeviceFilter,
-  DeviceStore,
-  DevicesRangeQuery,
   Order,
   Pace,
   RangeQuery,
@@ -16,7 +14,7 @@ import type {
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { devicePages, type RowGroupQuery, type RowGroups, rangeByDevice } from '../groups.ts';
+import { devicePages, type RowGroupQuery, type RowGroups } from '../groups.ts';
 import {
   allSeries,
   demandFewMetrics,
@@ -26,7 +24,6 @@ import {
   type PageQuery,
   rangePages,
 } from '../merge.ts';
-import type { BackendReadings, NumbersQuery } from '../tables.ts';
 import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
 import { fromQuality, type Row, readingColumns, toBucket, toReading } from './mapping.ts';
@@ -129,7 +126,6 @@ interface SeriesRow {
  * `readings`. Both are part of the same transaction.
  */
 export class SqliteReadings implements BackendReadings {
-  readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #recentRows: number;
   readonly #arrivedRows: number;
@@ -137,8 +133,7 @@ export class SqliteReadings implements BackendReadings {
   /** Cached number of rows in each slot of `recent`. Null if it must be counted. */
   #slotRows: number[] | null = null;
 
-  constructor(db: Database, devices: DeviceStore, recentRows = RECENT_ROWS, arrivedRows = ARRIVED_ROWS) {
-    this.#devices = devices;
+  constructor(db: Database, recentRows = RECENT_ROWS, arrivedRows = ARRIVED_ROWS) {
     this.#db = db;
     this.#recentRows = recentRows;
     this.#arrivedRows = arrivedRows;
@@ -345,14 +340,6 @@ export class SqliteReadings implements BackendReadings {
 
   groups(query: RowGroupQuery): Promise<RowGroups> {
     return groupsOf(this.#db, query);
-  }
-
-  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
-    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
-  }
-
-  async rollUp(): Promise<number> {
-    return 0;
   }
 
   async expire(before: number, pace?: Pace): Promise<number> {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { StoreError } from '../errors.ts';
+import { newerSchema } from '../errors.ts';
 import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 
 /** `recent` has this many slots, assigned by series: see docs/adr/0003-sqlite-layout.md. */
@@ -91,12 +91,7 @@ export const SCHEMA_VERSION = STEPS.length;
 /** Upgrades the schema. Runs inside a write transaction, so one process does it at a time. */
 export function migrate(db: DatabaseSync, path: string): void {
   const version = Number(db.prepare('pragma user_version').get()?.user_version);
-  if (version > SCHEMA_VERSION) {
-    const message = `sqlite ${path}: schema version ${version} is newer than ${SCHEMA_VERSION}, the newest known here`;
-    throw new StoreError('MISCONFIGURED', message, {
-      hint: 'run the version of Tidegauge that wrote the file, or a later one',
-    });
-  }
+  if (version > SCHEMA_VERSION) throw newerSchema(`sqlite ${path}`, version, SCHEMA_VERSION, 'file');
   if (version === SCHEMA_VERSION) return;
   for (const step of STEPS.slice(version)) db.exec(step);
   const isEmpty = db.prepare('select 1 from series limit 1').get() === undefined;

@@ -24,12 +24,13 @@ export function prove(target: StoreTarget): void {
  * As `prove`, for a store that is a server. Starts the server first, and stops it after the tests. If the server is not
  * available, the tests are skipped (see `startOrSkip`).
  *
+ * @param targetOn can leave out an outsider that `outsiders.ts` has
  * @param more registers tests that run on the same server after the suite
  */
 export async function proveServer<S extends { stop(): Promise<void> }>(
   name: string,
   start: () => Promise<S>,
-  targetOn: (server: S) => Omit<StoreTarget, 'name' | 'outsider'>,
+  targetOn: (server: S) => Omit<StoreTarget, 'name' | 'outsider'> & Partial<Pick<StoreTarget, 'outsider'>>,
   more: (server: S) => void = () => {},
 ): Promise<void> {
   if (!isSelected(name)) return;

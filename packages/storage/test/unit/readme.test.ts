@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { test } from 'node:test';
 import { createStore, optionsOf, STORE_ERROR_CODES, STORE_SCHEMES } from '../../src/index.ts';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 const README = read('README.md');
-const PAGES = ['sqlite', 'json', 'postgres', 'mariadb', 'mongodb', 'cassandra', 'hbase'];
+const PAGES = readdirSync(new URL('../../docs', import.meta.url)).map((file) => basename(file, '.md'));
 
 test('the README lists exactly the error codes, with their meanings', () => {
   const rows = [...README.matchAll(/^\| `([A-Z_]+)` \| (.+) \|$/gm)].map(([, code, meaning]) => [

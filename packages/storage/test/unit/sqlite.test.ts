@@ -11,7 +11,6 @@ import { collect, reading, rejection, series, stored, T0 } from '../../conforman
 import { openStore, parseUrl, type Store } from '../../src/index.ts';
 import { readConfig } from '../../src/sqlite/config.ts';
 import { Database } from '../../src/sqlite/database.ts';
-import { SqliteDevices } from '../../src/sqlite/devices.ts';
 import { groupStatements } from '../../src/sqlite/groups.ts';
 import { SqliteReadings } from '../../src/sqlite/readings.ts';
 import { migrate, SCHEMA_VERSION } from '../../src/sqlite/schema.ts';
@@ -210,8 +209,8 @@ describe('SQLite readings', () => {
   test('are grouped in parts, each counted once, also while writes move readings between the tables', async () => {
     const path = freshPath();
     const [db, other] = [await openDatabase(path), await openDatabase(path)];
-    const readings = new SqliteReadings(db, new SqliteDevices(db), 100);
-    const writer = new SqliteReadings(other, new SqliteDevices(other), 100);
+    const readings = new SqliteReadings(db, 100);
+    const writer = new SqliteReadings(other, 100);
     for (const device of ['a', 'b', 'c']) await readings.write(series(device, 12_000));
     let done = false;
     const moves = (async () => {
@@ -261,7 +260,7 @@ describe('SQLite readings', () => {
 
   test('store all or nothing of a batch when the disk is full, and continue when it has space', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, new SqliteDevices(db), 100);
+    const readings = new SqliteReadings(db, 100);
     const pages = () => db.connection.prepare('pragma page_count').get()?.page_count as number;
     await readings.write(series('d', 300));
     db.connection.exec(`pragma max_page_count = ${pages() + 2}`);
@@ -296,7 +295,7 @@ describe('SQLite readings', () => {
       const path = freshPath();
       const databases = [await openDatabase(path), await openDatabase(path)];
       // Few rows, so that readings often move between the slots and the tables.
-      const writers = databases.map((db) => new SqliteReadings(db, new SqliteDevices(db), 10, 6));
+      const writers = databases.map((db) => new SqliteReadings(db, 10, 6));
       const model = new Map<string, Reading>();
       for (const [index, { writer, rows, before }] of steps.entries()) {
         const batch = rows.map(({ name, offset, value }) => reading({ ...name, time: T0 + offset, value }));
@@ -333,9 +332,9 @@ describe('SQLite readings', () => {
   test('that another process wrote are known as duplicates when they have been moved to their slots', async () => {
     const path = freshPath();
     const [db, other] = [await openDatabase(path), await openDatabase(path)];
-    const readings = new SqliteReadings(db, new SqliteDevices(db), 10, 6);
+    const readings = new SqliteReadings(db, 10, 6);
     const rows = series('d', 10);
-    await new SqliteReadings(other, new SqliteDevices(other), 10, 6).write(rows.slice(8, 9));
+    await new SqliteReadings(other, 10, 6).write(rows.slice(8, 9));
     // The third of these moves seven readings.
     for (const start of [0, 2, 4]) await readings.write(rows.slice(start, start + 2));
     assert.deepEqual(await readings.write(rows.slice(8, 9)), { stored: 0, duplicate: 1 });
@@ -345,7 +344,7 @@ describe('SQLite readings', () => {
 
   test('of a large batch are known as duplicates in a small one', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, new SqliteDevices(db), 10, 6);
+    const readings = new SqliteReadings(db, 10, 6);
     const rows = series('d', 20);
     // The fourth of these moves eight readings, and the next repeats one of them.
     for (const start of [0, 2, 4, 6]) await readings.write(rows.slice(start, start + 2));
@@ -357,7 +356,7 @@ describe('SQLite readings', () => {
 
   test('are stored once when an older one of their series was deleted meanwhile', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, new SqliteDevices(db), 10, 6);
+    const readings = new SqliteReadings(db, 10, 6);
     const rows = series('d', 20);
     // These are merged, and the second batch is compared with them.
     await readings.write(rows);
@@ -375,7 +374,7 @@ describe('SQLite readings', () => {
 
   test('expire also when a write moves them meanwhile', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, new SqliteDevices(db));
+    const readings = new SqliteReadings(db);
     await readings.write(series('first', 1));
     // So many in one slot that two transactions delete them.
     await readings.write(series('many', 1600));
@@ -393,7 +392,7 @@ describe('SQLite readings', () => {
 
   test('can be written although an earlier version, which was still running, has stored some twice', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, new SqliteDevices(db), 1, 6);
+    const readings = new SqliteReadings(db, 1, 6);
     const rows = series('d', 2);
     await readings.write(rows);
     db.connection.exec(`
@@ -406,7 +405,7 @@ describe('SQLite readings', () => {
 
   test('of small batches change few pages', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, new SqliteDevices(db));
+    const readings = new SqliteReadings(db);
     const batch = Array.from({ length: 20 }, (_, index) => reading({ device: `d${index}`, time: T0 }));
     await readings.write(batch);
     db.connection.exec('pragma wal_checkpoint(truncate)');
@@ -418,7 +417,7 @@ describe('SQLite readings', () => {
 
   test('do not accumulate before they are merged', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, new SqliteDevices(db), 1000);
+    const readings = new SqliteReadings(db, 1000);
     for (let part = 0; part < 20; part += 1) {
       await readings.write(series('d', 4000).slice(part * 200, part * 200 + 200));
     }
@@ -479,7 +478,7 @@ describe('the space of a SQLite file', () => {
   test('becomes free in a small file of an earlier version, which is converted when it is opened', async () => {
     const path = freshPath();
     const db = await openDatabase(path);
-    const readings = new SqliteReadings(db, new SqliteDevices(db));
+    const readings = new SqliteReadings(db);
     for (let start = 0; start < rows.length; start += 5000)
       await readings.write(rows.slice(start, start + 5000));
     assert.equal(db.connection.prepare('pragma auto_vacuum').get()!.auto_vacuum, 0);

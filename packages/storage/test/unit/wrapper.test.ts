@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Reading } from '@tidegauge/readings';
 import { collect, reading, rejection, series } from '../../conformance/data.ts';
+import type { CompleteBackend } from '../../src/backend.ts';
 import {
   type Store,
   StoreError,
@@ -9,11 +10,10 @@ import {
   type StoreOperation,
   silentLogger,
 } from '../../src/index.ts';
-import type { Backend } from '../../src/tables.ts';
 import { wrapStore } from '../../src/wrapper.ts';
 
 /** A minimal store. A test replaces the parts that it needs. */
-function bareStore(readings: Partial<Backend['readings']>, close = async () => {}): Backend {
+function bareStore(readings: Partial<CompleteBackend['readings']>, close = async () => {}): CompleteBackend {
   const nothing = async () => {};
   const unused = () => assert.fail('not part of this test');
   const capabilities = {
@@ -51,7 +51,7 @@ function bareStore(readings: Partial<Backend['readings']>, close = async () => {
       ...readings,
     },
     devices: {} as Store['devices'],
-    records: {} as Backend['records'],
+    records: {} as CompleteBackend['records'],
     open: nothing,
     migrate: nothing,
     health: nothing,
@@ -61,7 +61,10 @@ function bareStore(readings: Partial<Backend['readings']>, close = async () => {
   };
 }
 
-async function opened(inner: Backend, seen: [StoreOperation, StoreErrorCode | null][] = []): Promise<Store> {
+async function opened(
+  inner: CompleteBackend,
+  seen: [StoreOperation, StoreErrorCode | null][] = [],
+): Promise<Store> {
   const observe = (operation: StoreOperation, _seconds: number, code: StoreErrorCode | null) => {
     if (operation !== 'open') seen.push([operation, code]);
   };

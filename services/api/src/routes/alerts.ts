@@ -1,7 +1,7 @@
 import type { AlertsDocument } from '@tidegauge/readings';
 import { demandWithin, limitOf } from '@tidegauge/service';
 import type { Cursors } from '../cursor.ts';
-import type { Handlers } from '../dispatch.ts';
+import type { Handler, Handlers } from '../dispatch.ts';
 import type { Answers, IngestClient } from '../ingest-client.ts';
 import { defined, device, queryOf } from '../parameters.ts';
 
@@ -15,6 +15,13 @@ interface ListParameters {
 }
 
 export function alertHandlers(ingest: IngestClient, cursors: Cursors): Handlers {
+  const change =
+    (list: 'rules' | 'receivers'): Handler =>
+    async ({ params, body }, response) => {
+      const entry = (body as object | undefined) ?? null;
+      const { answers, unreachable } = await ingest.changeEntry(list, params.name!, entry);
+      response.json({ instances: answers.map(({ value }) => value), unreachable });
+    };
   return {
     listAlerts: async (call, response) => {
       const { limit = 100, cursor, state, rule, severity, ...query } = queryOf<ListParameters>(call);
@@ -27,6 +34,24 @@ export function alertHandlers(ingest: IngestClient, cursors: Cursors): Handlers 
       const next = page.next === null ? null : cursors.write(key, [page.next]);
       response.json({ ...page, next });
     },
+
+    listAlertRules: async (_call, response) => {
+      const { instance: _, ...found } = first(await ingest.alertRules());
+      response.json(found);
+    },
+    putAlertRule: change('rules'),
+    deleteAlertRule: change('rules'),
+
+    listAlertReceivers: async (_call, response) => {
+      const { instance: _, ...found } = first(await ingest.alertReceivers());
+      response.json(found);
+    },
+    putAlertReceiver: change('receivers'),
+    deleteAlertReceiver: change('receivers'),
+    testAlertReceiver: async ({ params }, response) => {
+      await ingest.testReceiver(params.name!);
+      response.status(204).end();
+    },
   };
 }
 
@@ -38,6 +63,11 @@ function chosen({ answers, unreachable }: Answers<AlertsDocument>) {
     documents.find(({ configured }) => configured) ??
     documents[0]!;
   return { ...best, unreachable };
+}
+
+/** The answer of the first ingest process that answers. */
+function first<T extends object>({ answers, unreachable }: Answers<T>) {
+  return { ...answers[0]!.value, unreachable };
 }
 
 type Position = readonly [after: string];

@@ -14,6 +14,7 @@ import { addAnnotation, annotationsOf, hasAnnotation, writeAnnotation } from '..
 import type { Answers } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
 import type { Call, Handlers } from '../dispatch.ts';
+import type { IngestClient } from '../ingest-client.ts';
 import { device, invalid, queryOf, time } from '../parameters.ts';
 
 interface ListParameters {
@@ -33,7 +34,12 @@ interface NewAnnotation {
 }
 
 /** The API writes annotations itself: they are no messages of sensors, and concern no alert, ledger or live stream. */
-export function annotationHandlers(store: Store, cursors: Cursors, answers: Answers): Handlers {
+export function annotationHandlers(
+  store: Store,
+  ingest: IngestClient,
+  cursors: Cursors,
+  answers: Answers,
+): Handlers {
   // One at a time, because it first reads which times are taken.
   const turns = new Turns(1);
   return {
@@ -65,14 +71,18 @@ export function annotationHandlers(store: Store, cursors: Cursors, answers: Answ
       if (name === ALL_DEVICES) await store.devices.register([name]);
       else if ((await store.devices.get(name)) === null) noDevice(name);
       const created = await turns.run(response, () => addAnnotation(store, name, from, value));
-      if (created !== null) response.status(201).json(toDocument(created));
+      if (created === null) return;
+      void ingest.compareRelay(name, created.from, created.from + 1);
+      response.status(201).json(toDocument(created));
     },
 
     updateAnnotation: async (call, response) => {
       const { device, from } = placeOf(call);
       const value = valueIn(call, from);
       if (!(await hasAnnotation(store, device, from))) missing(call);
-      response.json(toDocument(await writeAnnotation(store, device, from, value)));
+      const written = await writeAnnotation(store, device, from, value);
+      void ingest.compareRelay(device, from, from + 1);
+      response.json(toDocument(written));
     },
 
     deleteAnnotation: async (call, response) => {

@@ -1,4 +1,4 @@
-import { type Device, deviceNameProblem } from '@tidegauge/readings';
+import { type Device, deviceNameProblem, unitProblem } from '@tidegauge/readings';
 import { demandWithin, limitOf, Problem } from '@tidegauge/service';
 import {
   compareText,
@@ -11,7 +11,12 @@ import { type Answers, Pages } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
 import { devicePagesOf, sizeOfDevice } from '../device-list.ts';
 import type { Call, Handlers } from '../dispatch.ts';
-import { defined, device, queryOf } from '../parameters.ts';
+import { defined, device, invalid, metric, queryOf } from '../parameters.ts';
+
+interface SeriesParameters {
+  readonly device: string;
+  readonly metric: string;
+}
 
 interface ListParameters extends DeviceFilter {
   readonly limit: number;
@@ -66,6 +71,21 @@ export function deviceHandlers(store: Store, cursors: Cursors, answers: Answers)
     deleteDevice: async (call, response) => {
       const name = nameOf(call);
       if (!(await store.devices.delete(name))) missing(name);
+      response.status(204).end();
+    },
+
+    setUnit: async (call, response) => {
+      const query = queryOf<SeriesParameters>(call);
+      const series = { device: demandWithin(call, device(query.device)), metric: metric(query.metric)! };
+      const { unit } = call.body as { readonly unit: string };
+      const problem = unitProblem(unit);
+      if (problem !== null) throw invalid('/body/unit', problem);
+      const known = await store.readings.metrics(series.device, MAX_METRICS_READ);
+      if (!known.includes(series.metric)) {
+        const detail = `There are no readings of ${series.metric} of ${series.device}.`;
+        throw new Problem(404, 'Not found', detail);
+      }
+      await store.readings.setUnits([{ ...series, unit }]);
       response.status(204).end();
     },
   };

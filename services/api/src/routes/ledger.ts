@@ -1,6 +1,14 @@
-import { isBalanced, type LedgerDocument, type Stage, type StageDocument } from '@tidegauge/readings';
+import {
+  isBalanced,
+  type LedgerDocument,
+  type MissingDocument,
+  type Stage,
+  type StageDocument,
+} from '@tidegauge/readings';
+import { demandWithin, limitOf } from '@tidegauge/service';
 import type { Handlers } from '../dispatch.ts';
 import type { Answers, IngestClient } from '../ingest-client.ts';
+import { defined, device, queryOf } from '../parameters.ts';
 
 /** Largest number of gaps in the merged list. Each instance also has its own limit. */
 const MAX_GAPS = 1000;
@@ -10,7 +18,18 @@ export function ledgerHandlers(ingest: IngestClient): Handlers {
     getLedger: async (_call, response) => {
       response.json(mergeLedgers(await ingest.ledgers()));
     },
+    listMissing: async (call, response) => {
+      const { limit = 100, device: named } = queryOf<{ device: string; limit: number }>(call);
+      const prefix = named === undefined ? limitOf(call) : demandWithin(call, device(named));
+      response.json(onlyMissing(await ingest.missing(defined({ limit, device: prefix ?? undefined }))));
+    },
   };
+}
+
+/** Of several instances each receives a part of the numbers, so none has those that are missing. */
+function onlyMissing({ answers, unreachable }: Answers<MissingDocument>) {
+  const isKnown = answers.length === 1 && unreachable.length === 0;
+  return isKnown ? { ...answers[0]!.value, isKnown } : { missing: [], truncated: false, isKnown };
 }
 
 /**
@@ -73,6 +92,9 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
       duplicates: total((each) => each.gaps.duplicates),
       givenUp: total((each) => each.gaps.givenUp),
       unjudged: total((each) => each.gaps.unjudged),
+      // An ingest process of an earlier version has none.
+      healed: total((each) => each.gaps.healed ?? 0),
+      gone: total((each) => each.gaps.gone ?? 0),
       list: gaps.slice(0, MAX_GAPS),
       truncated: gaps.length > MAX_GAPS || instances.some((each) => each.gaps.truncated),
     },

@@ -1,8 +1,10 @@
 import { formatTime, type ReadingValue, rightValue, wrongValue } from '@tidegauge/readings';
 import { demandWithin } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
+import type { Response } from 'express';
 import { type Change, changeReadings, type SeriesRange } from '../change-readings.ts';
 import type { Call, Handlers } from '../dispatch.ts';
+import type { IngestClient } from '../ingest-client.ts';
 import { device, invalid, metric, queryOf, time } from '../parameters.ts';
 
 interface RangeParameters {
@@ -18,7 +20,13 @@ interface MarkParameters extends RangeParameters {
 }
 
 /** Readings that are stored and left out of all figures, because a person marked them as wrong. */
-export function wrongReadingHandlers(store: Store): Handlers {
+export function wrongReadingHandlers(store: Store, ingest: IngestClient): Handlers {
+  const change = async (call: Call, response: Response, corrected: Parameters<typeof changeReadings>[2]) => {
+    const range = rangeOf(call);
+    const found = await changeReadings(store, range, corrected, response);
+    if (found.changed > 0) void ingest.compareRelay(range.device, range.from, found.next ?? range.to);
+    response.json(toDocument(found));
+  };
   return {
     markReadings: async (call, response) => {
       const { above, below } = queryOf<MarkParameters>(call);
@@ -27,12 +35,10 @@ export function wrongReadingHandlers(store: Store): Handlers {
         isAll || value > (above ?? Number.POSITIVE_INFINITY) || value < (below ?? Number.NEGATIVE_INFINITY);
       const marked = (value: ReadingValue) =>
         typeof value === 'number' && isWrong(value) ? wrongValue(value) : null;
-      response.json(toDocument(await changeReadings(store, rangeOf(call), marked, response)));
+      await change(call, response, marked);
     },
 
-    restoreReadings: async (call, response) => {
-      response.json(toDocument(await changeReadings(store, rangeOf(call), rightValue, response)));
-    },
+    restoreReadings: (call, response) => change(call, response, rightValue),
   };
 }
 

@@ -103,6 +103,21 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.locator(`.row[data-name="${PROBE}"]`).click();
       await until('the chart', async () => (await inkIn(page, 'temperature')) > 20);
       await assertAccessible(page, 'the charts of a sensor');
+      await page.getByRole('button', { name: 'Edit…' }).click();
+      await until('the dialog', async () => await page.getByRole('dialog').isVisible());
+      await assertAccessible(page, 'the dialog of a sensor');
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+      await page.getByRole('button', { name: 'Alerts…' }).click();
+      const alerts = page.getByRole('dialog', { name: 'Alerts' });
+      await until('the rules', async () => /on this page only/.test(await alerts.innerText()));
+      await assertAccessible(page, 'the alerts of a sensor');
+      for (const name of ['Add a rule…', 'Add a receiver…']) {
+        await alerts.getByRole('button', { name }).click();
+        const form = page.getByRole('dialog', { name: name.slice(0, -1) });
+        await until('the form', async () => await form.isVisible());
+        await assertAccessible(page, name);
+        await form.getByRole('button', { name: 'Cancel' }).click();
+      }
     });
     await visit(api, { ...phone, hash: '#/today' }, async (page) => {
       await until(

@@ -4,6 +4,8 @@ import type { AlertDocument } from '@tidegauge/readings';
 import { FakeIngest } from '../fake-ingest.ts';
 import { startApi } from '../harness.ts';
 
+const TOKEN = 'a-long-and-random-token';
+
 function alert(n: number, more: Partial<AlertDocument> = {}): AlertDocument {
   return {
     id: n.toString(16).padStart(24, '0'),
@@ -86,4 +88,58 @@ test('of several ingest processes the one that evaluates the rules answers, and 
   assert.deepEqual([without.configured, without.evaluating, without.alerts], [true, false, []]);
   await idle.stop();
   assert.equal((await api.call('GET', '/v1/alerts')).status, 503);
+});
+
+test('rules are added, replaced, listed and deleted', async (t) => {
+  const api = await startApi(t);
+  const rule = {
+    device: 'site-3',
+    metric: 'temperature',
+    above: 80,
+    clear: 75,
+    for: '5m',
+    severity: 'critical',
+  };
+  const put = (body: object) => api.call('PUT', '/v1/alerts/rules/boiler-hot', { body });
+  for (const replaced of [false, true]) {
+    const { status, body } = await put(rule);
+    assert.equal(status, 200);
+    assert.deepEqual(body, { instances: [{ instance: 'ingest-1', replaced }], unreachable: [] });
+  }
+  const { body } = await api.call('GET', '/v1/alerts/rules');
+  assert.deepEqual(body, { rules: [{ name: 'boiler-hot', ...rule }], trouble: null, unreachable: [] });
+  for (const [wrong, path] of [
+    [{ ...rule, above: 'x' }, '/body/above'],
+    [{ ...rule, for: '5' }, '/body/for'],
+    [{ ...rule, name: 'other' }, '/body/name'],
+  ] as const)
+    assert.equal((await put(wrong)).body.errors[0].path, path);
+  assert.equal((await api.call('DELETE', '/v1/alerts/rules/boiler-hot')).status, 200);
+  assert.equal((await api.call('DELETE', '/v1/alerts/rules/boiler-hot')).status, 404);
+  assert.equal((await api.call('DELETE', '/v1/alerts/rules/a%20b')).status, 400);
+});
+
+test('receivers are added, tested and deleted, and no answer has their secrets', async (t) => {
+  const api = await startApi(t, { config: { apiToken: TOKEN } });
+  const headers = { Authorization: `Bearer ${TOKEN}` };
+  const call = (method: string, path: string, sent?: object) =>
+    api.call(method, `/v1/${path}`, { body: sent, headers });
+  const entry = { kind: 'ntfy', url: 'https://ntfy.sh/a-topic', token: 'tk_hidden' };
+  const added = await call('PUT', 'alerts/receivers/phone', entry);
+  assert.equal(added.status, 200);
+  assert.deepEqual(api.ingest.entries.receivers.get('phone'), entry);
+  const { body: listed } = await call('GET', 'alerts/receivers');
+  assert.deepEqual([listed.receivers[0].name, listed.receivers[0].kind], ['phone', 'ntfy']);
+  assert.equal((await call('POST', 'alerts/receivers/phone/test')).status, 204);
+  assert.deepEqual(api.ingest.tested, ['phone']);
+  assert.equal((await call('POST', 'alerts/receivers/nobody/test')).status, 404);
+  assert.equal((await call('PUT', 'alerts/receivers/a', { kind: 'sms' })).status, 400);
+  assert.equal((await call('DELETE', 'alerts/receivers/phone')).status, 200);
+  const { body: audit } = await call('GET', 'audit');
+  const done = audit.entries.filter(({ outcome }: { outcome: string }) => outcome === 'done');
+  assert.deepEqual(
+    done.map(({ action }: { action: string }) => action),
+    ['deleteAlertReceiver', 'testAlertReceiver', 'putAlertReceiver'],
+  );
+  assert.doesNotMatch(JSON.stringify([added.body, listed, audit]), /tk_hidden|a-topic/);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startApi } from '../harness.ts';
+import { reading, startApi } from '../harness.ts';
 
 const NAME = 'site-3/boiler/probe-7';
 
@@ -109,4 +109,21 @@ test('a body that is not a device is refused with the reason', async (t) => {
   assert.equal(broken.status, 400);
   assert.match(broken.headers.get('Content-Type')!, /problem\+json/);
   assert.equal((await api.call('GET', '/v1/devices/two%20words')).body.errors[0].path, '/params/name');
+});
+
+test('the unit of a metric is set and replaced, and a metric without readings has none', async (t) => {
+  const api = await startApi(t);
+  await api.ingest.commit([reading(0, { device: NAME, metric: 'temperature' })]);
+  const put = (metric: string, unit: unknown) =>
+    api.call('PUT', `/v1/readings/unit?device=${NAME}&metric=${metric}`, { body: { unit } });
+  for (const unit of ['K', 'Cel']) {
+    assert.equal((await put('temperature', unit)).status, 204);
+    assert.deepEqual((await api.call('GET', `/v1/devices/${NAME}`)).body.units, { temperature: unit });
+  }
+  const none = await put('level', 'm');
+  assert.deepEqual([none.status, none.body.detail], [404, `There are no readings of level of ${NAME}.`]);
+  for (const wrong of ['', 'a\nb', '\ud800', 'x'.repeat(65), 7, null]) {
+    const { status, body } = await put('temperature', wrong);
+    assert.deepEqual([status, body.errors[0].path], [400, '/body/unit'], JSON.stringify(wrong));
+  }
 });

@@ -33,6 +33,8 @@ const AT_ONCE = 50;
 const MOST_EARLIER = 10_000;
 const MOST_TRACED = 1000;
 
+export type AlertReceiver = Pick<ChannelOptions, 'name' | 'version' | 'send'>;
+
 export interface AlertsOptions {
   readonly rules: readonly AlertRule[];
   readonly store: Store;
@@ -40,8 +42,8 @@ export interface AlertsOptions {
   readonly logger: Logger;
   /** Whether readings of all sensors are received and stored without delay. */
   readonly isReceiving: () => boolean;
-  /** Receivers of messages about each alert, by name. */
-  readonly receivers?: Partial<Record<ChannelOptions['name'], ChannelOptions['send']>>;
+  /** Receivers of messages about each alert. */
+  readonly receivers?: readonly AlertReceiver[];
   readonly tickMs?: number;
 }
 
@@ -52,11 +54,11 @@ export interface AlertsOptions {
  */
 export class Alerts {
   readonly book: AlertBook;
-  readonly channels: readonly Channel[];
   readonly queue: ReadingQueue;
   readonly #options: AlertsOptions;
   readonly #state: AlertState;
   readonly #receiving: Receiving;
+  #channels: readonly Channel[];
   #rules: readonly AlertRule[];
   #evaluator: Evaluator | null = null;
   /** Whether the state is loaded and the rules are applied. */
@@ -77,11 +79,7 @@ export class Alerts {
   constructor(options: AlertsOptions) {
     this.#options = options;
     this.#rules = options.rules;
-    this.channels = Object.entries(options.receivers ?? {}).map(([name, send]) => {
-      const known = name as ChannelOptions['name'];
-      const onDone = (notice: Notice) => this.#done(known, notice);
-      return new Channel({ name: known, send, onDone, logger: options.logger }, now);
-    });
+    this.#channels = (options.receivers ?? []).map((receiver) => this.#newChannel(receiver));
     this.book = new AlertBook(this.channels.map(({ name }) => name));
     this.book.setRules(options.rules);
     this.#state = new AlertState(options.store, options.logger);
@@ -98,6 +96,11 @@ export class Alerts {
   /** Whether there are rules, or were since the start of the process. */
   get isConfigured(): boolean {
     return this.#timer !== null;
+  }
+
+  /** The queues of the receivers. */
+  get channels(): readonly Channel[] {
+    return this.#channels;
   }
 
   get rules(): readonly AlertRule[] {
@@ -161,6 +164,27 @@ export class Alerts {
     // Series of new rules get their newest values from the store.
     this.#passDue = 0;
     this.#until = Math.min(this.#until, now() - RECENT);
+  }
+
+  /** Uses other receivers. The messages to a receiver that stays the same are continued. */
+  replaceReceivers(receivers: readonly AlertReceiver[]): void {
+    const before = this.#channels;
+    const same = ({ name, version }: AlertReceiver) =>
+      before.find((channel) => channel.name === name && channel.version === version);
+    this.#channels = receivers.map((receiver) => same(receiver) ?? this.#newChannel(receiver));
+    for (const channel of before) if (!this.#channels.includes(channel)) channel.clear();
+    for (const alert of this.book.setChannels(receivers.map(({ name }) => name))) this.#state.touch(alert);
+    // A changed receiver gets the messages that the earlier one did not accept, as soon as they are kept.
+    const fresh = this.#channels.filter((channel) => !before.includes(channel));
+    const unkept = new Set(this.#unkept.map(({ alert, event }) => `${alert.id} ${event}`));
+    for (const notice of dueOf([...this.book.all()])) {
+      if (!unkept.has(`${notice.alert.id} ${notice.event}`)) this.#send(notice, fresh);
+    }
+  }
+
+  #newChannel({ name, version, send }: AlertReceiver): Channel {
+    const onDone = (notice: Notice) => this.#done(name, notice);
+    return new Channel({ name, version, send, onDone, logger: this.#options.logger }, now);
   }
 
   #tick(): void {
@@ -325,8 +349,8 @@ export class Alerts {
   }
 
   /** Gives a message to the receivers that have not accepted it. */
-  #send(notice: Notice): void {
-    for (const channel of this.channels) {
+  #send(notice: Notice, channels = this.#channels): void {
+    for (const channel of channels) {
       if (notice.alert.due.includes(`${channel.name}:${notice.event}`)) channel.push(notice);
     }
   }

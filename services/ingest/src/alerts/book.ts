@@ -63,7 +63,7 @@ export class AlertBook {
   #ended: Alert[] = [];
   readonly #counts = new Map<string, RuleCount>();
   /** The names of the receivers. */
-  readonly #channels: readonly string[];
+  #channels: readonly string[];
   /** Active alerts that are not listed, because there are too many. */
   unlisted = 0;
   /** The times of alerts differ, so that pages of the list continue exactly. */
@@ -73,6 +73,19 @@ export class AlertBook {
   /** @param channels the receivers of messages about each alert */
   constructor(channels: readonly string[] = []) {
     this.#channels = channels;
+  }
+
+  /** Uses other receivers for the next messages. Messages to those that are gone are not due any more. */
+  setChannels(channels: readonly string[]): readonly Alert[] {
+    this.#channels = channels;
+    const changed: Alert[] = [];
+    for (const alert of this.all()) {
+      const due = alert.due.filter((each) => channels.some((channel) => each.startsWith(`${channel}:`)));
+      if (due.length === alert.due.length) continue;
+      alert.due.splice(0, alert.due.length, ...due);
+      changed.push(alert);
+    }
+    return changed;
   }
 
   get active(): number {

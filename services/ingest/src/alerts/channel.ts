@@ -2,14 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@tidegauge/service';
 import type { Alert } from './book.ts';
 
-/** What happened to an alert. */
-export type AlertEvent = 'raised' | 'ended';
+/** What happened to an alert; `test` is for messages that a person requests. */
+export type AlertEvent = 'raised' | 'ended' | 'test';
 
 /** A message about an alert that a receiver should get. */
 export interface Notice {
   readonly event: AlertEvent;
   readonly alert: Alert;
 }
+
+/** Delivers a message in bounded time. Rejects when the receiver did not accept it. */
+export type Send = (notice: Notice, signal: AbortSignal) => Promise<void>;
 
 /** The receiver refused a message and would refuse it again. */
 export class NoticeRefused extends Error {
@@ -18,9 +21,10 @@ export class NoticeRefused extends Error {
 
 export interface ChannelOptions {
   /** Its name in metrics and in the kept state. */
-  readonly name: 'mqtt' | 'webhook';
-  /** Delivers a message in bounded time. Rejects when the receiver did not accept it. */
-  readonly send: (notice: Notice, signal: AbortSignal) => Promise<void>;
+  readonly name: string;
+  /** Differs when another receiver has the same name. */
+  readonly version: string;
+  readonly send: Send;
   /** Called when a message was accepted or given up. */
   readonly onDone: (notice: Notice) => void;
   readonly logger: Logger;
@@ -42,7 +46,8 @@ const MAX_AGE = 86_400_000_000;
  * A receiver that hangs or refuses delays its own messages only. When too many messages wait, the oldest are given up.
  */
 export class Channel {
-  readonly name: ChannelOptions['name'];
+  readonly name: string;
+  readonly version: string;
   readonly counts = { sent: 0, failed: 0, dropped: 0 };
   readonly #options: ChannelOptions;
   readonly #now: () => number;
@@ -54,6 +59,7 @@ export class Channel {
   /** @param now microseconds since the epoch */
   constructor(options: ChannelOptions, now: () => number) {
     this.name = options.name;
+    this.version = options.version;
     this.#options = options;
     this.#now = now;
   }
@@ -75,6 +81,11 @@ export class Channel {
     if (this.#isRunning) return;
     this.#isRunning = true;
     void this.#run(this.#abort.signal);
+  }
+
+  /** Delivers a message now, once, and before those that wait. Rejects when the receiver did not accept it. */
+  async test(notice: Notice): Promise<void> {
+    await this.#options.send(notice, this.#abort.signal);
   }
 
   /** Ends the delivery and removes all messages. They stay in the kept state. */

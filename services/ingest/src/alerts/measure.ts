@@ -1,9 +1,10 @@
 import type { Metrics } from '@tidegauge/service';
 import type { Alerts } from './alerts.ts';
-import type { RulesReloader } from './rules-reloader.ts';
+import type { EntriesFile } from './entries-file.ts';
+import type { AlertRule } from './rule.ts';
 
 /** Registers the metrics of alerts. A device is never a label. Without rules the metrics exist at 0. */
-export function measureAlerts(metrics: Metrics, alerts: Alerts, reloader: RulesReloader): void {
+export function measureAlerts(metrics: Metrics, alerts: Alerts, rules: EntriesFile<AlertRule>): void {
   const labels = ['rule', 'severity'];
   const perRule = (pick: 'active' | 'raised') =>
     [...alerts.book.counts()].map((count) => ({
@@ -54,14 +55,13 @@ export function measureAlerts(metrics: Metrics, alerts: Alerts, reloader: RulesR
   metrics.gauge(
     'tidegauge_alert_rules_stale',
     '1 while the alert rules in use are not those of their file, because it has a mistake, otherwise 0',
-    () => [{ value: reloader.trouble === null ? 0 : 1 }],
+    () => [{ value: rules.trouble === null ? 0 : 1 }],
   );
-  const { channels } = alerts;
   metrics.counter(
     'tidegauge_alert_messages_total',
     'Attempts to deliver messages about alerts, by channel and result: sent, failed, or dropped when it is given up',
     () =>
-      channels.flatMap(({ name: channel, counts }) =>
+      alerts.channels.flatMap(({ name: channel, counts }) =>
         (['sent', 'failed', 'dropped'] as const).map((result) => ({
           labels: { channel, result },
           value: counts[result],
@@ -72,13 +72,14 @@ export function measureAlerts(metrics: Metrics, alerts: Alerts, reloader: RulesR
   metrics.gauge(
     'tidegauge_alert_messages_waiting',
     'Messages about alerts that their receiver has not accepted yet',
-    () => channels.map(({ name, waiting }) => ({ labels: { channel: name }, value: waiting })),
+    () => alerts.channels.map(({ name, waiting }) => ({ labels: { channel: name }, value: waiting })),
     ['channel'],
   );
   metrics.gauge(
     'tidegauge_alert_messages_oldest_seconds',
     'Age of the oldest message about an alert that its receiver has not accepted yet',
-    () => channels.map(({ name, oldestSeconds }) => ({ labels: { channel: name }, value: oldestSeconds })),
+    () =>
+      alerts.channels.map(({ name, oldestSeconds }) => ({ labels: { channel: name }, value: oldestSeconds })),
     ['channel'],
   );
   metrics.counter(
@@ -87,7 +88,7 @@ export function measureAlerts(metrics: Metrics, alerts: Alerts, reloader: RulesR
     () =>
       (['used', 'refused'] as const).map((result) => ({
         labels: { result },
-        value: reloader.counts[result],
+        value: rules.counts[result],
       })),
     ['result'],
   );

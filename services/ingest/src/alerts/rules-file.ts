@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
-import { deviceNameProblem, isTable, metricNameProblem } from '@tidegauge/readings';
+import { type AlertRuleDocument, deviceNameProblem, isTable, metricNameProblem } from '@tidegauge/readings';
 import { duration, type Kind } from '@tidegauge/service';
 import { didYouMean } from '@tidegauge/text';
 import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
-import { type AlertRule, SEVERITIES, type Severity } from './rule.ts';
+import { type AlertRule, type RangeCondition, SEVERITIES, type Severity } from './rule.ts';
 
 const KEYS = ['name', 'device', 'metric', 'above', 'below', 'clear', 'for', 'quiet', 'severity'];
 /** Rules of a file. Each new series is compared with all of them, and each is a series of metrics. */
@@ -12,33 +11,24 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const DAY = 86_400;
 const QUIET = duration(1, 366 * DAY);
 const FOR = duration(0, 30 * DAY);
+/** Units of durations, microseconds. */
+const DURATIONS = [
+  ['d', 86_400_000_000],
+  ['h', 3_600_000_000],
+  ['m', 60_000_000],
+  ['s', 1_000_000],
+] as const;
 
 type Entry = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a file of alert rules, YAML or JSON: a list of rules.
- *
- * @throws {ConfigError} with one line per mistake: file, line, column, key and reason
- */
-export function loadAlertRules(file: string): readonly AlertRule[] {
-  return rulesOf(YamlFile.read(file));
-}
-
-/** The rules of a file that need not exist; none without it. @throws {ConfigError} as `loadAlertRules` does */
-export function loadAlertRulesIfAny(file: string): readonly AlertRule[] {
-  return existsSync(file) ? loadAlertRules(file) : [];
-}
-
-/**
- * Like `loadAlertRules`, from the text of a file.
+ * The rules of the text of a file, YAML or JSON: a list of rules.
  *
  * @param name the name of the file in errors
+ * @throws {ConfigError} with one line per mistake: file, line, column, key and reason
  */
 export function parseAlertRules(text: string, name: string): readonly AlertRule[] {
-  return rulesOf(YamlFile.parse(text, name));
-}
-
-function rulesOf(file: YamlFile): readonly AlertRule[] {
+  const file = YamlFile.parse(text, name);
   const reader = new RulesReader(file.data);
   if (reader.mistakes.length > 0) throw file.error(reader.mistakes);
   return reader.rules;
@@ -204,4 +194,35 @@ class RulesReader {
 interface Limits {
   readonly above: number | null;
   readonly below: number | null;
+}
+
+/** A rule as an entry of a file. */
+export function ruleEntry({ name, severity, device, metric, condition }: AlertRule): AlertRuleDocument {
+  return {
+    name,
+    ...(device === null ? {} : { device }),
+    ...(metric === null ? {} : { metric }),
+    ...(condition.kind === 'quiet' ? { quiet: durationText(condition.quiet) } : rangeEntry(condition)),
+    severity,
+  };
+}
+
+function rangeEntry({ above, below, clearAbove, clearBelow, holds }: RangeCondition) {
+  const isGiven = clearAbove !== above || clearBelow !== below;
+  const isOne = above === null || below === null;
+  return {
+    ...limitsEntry(above, below),
+    ...(isGiven ? { clear: isOne ? (clearAbove ?? clearBelow)! : limitsEntry(clearAbove, clearBelow) } : {}),
+    ...(holds === 0 ? {} : { for: durationText(holds) }),
+  };
+}
+
+function limitsEntry(above: number | null, below: number | null) {
+  return { ...(above === null ? {} : { above }), ...(below === null ? {} : { below }) };
+}
+
+/** A time in the largest unit that keeps it whole. */
+function durationText(microseconds: number): string {
+  const [unit, size] = DURATIONS.find(([, each]) => microseconds % each === 0) ?? (['ms', 1000] as const);
+  return `${microseconds / size}${unit}`;
 }

@@ -1,25 +1,34 @@
 import { ConfigError } from '@tidegauge/service';
+import { RESEND_TOPIC } from '../resend/topic.ts';
 
 /** A line of an access list. */
 interface AclRule {
   /** Null: for clients without a login. `*`: a pattern, for everyone. */
   readonly user: string | null;
   readonly isPattern: boolean;
-  readonly isDenied: boolean;
+  readonly access: Access;
   readonly filter: string;
 }
 
+type Access = (typeof ACCESS)[number];
+
 export type Acl = readonly AclRule[];
 
-const ACCESS = ['read', 'write', 'readwrite', 'deny'];
+const ACCESS = ['read', 'write', 'readwrite', 'deny'] as const;
 const MAX_LINES = 100_000;
 
-/** What a sensor may publish without an access list: its own topics only, as at the brokers of the stacks. */
-export const OWN_TOPICS: Acl = [{ user: null, isPattern: true, isDenied: false, filter: 'sensors/%u/#' }];
+/**
+ * The topics of a sensor without an access list, as at the brokers of the stacks: it publishes its own readings, and receives
+ * the requests for them.
+ */
+export const OWN_TOPICS: Acl = [
+  { user: null, isPattern: true, access: 'write', filter: 'sensors/%u/#' },
+  { user: null, isPattern: true, access: 'read', filter: `${RESEND_TOPIC}/%u/#` },
+];
 
 /**
  * Reads an access list in the format of mosquitto (mosquitto.conf(5), `acl_file`): `user NAME`, `topic [ACCESS] FILTER`,
- * `pattern [ACCESS] FILTER`. Rules for reading have no effect, because nothing can be read.
+ * `pattern [ACCESS] FILTER`. Only requests for missing readings can be read.
  *
  * @throws {ConfigError} with the line of a mistake
  */
@@ -34,22 +43,20 @@ export function parseAcl(text: string, file: string): Acl {
     const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*?)\s*$/.exec(line) ?? [];
     if (word === 'user' && rest !== '') user = rest;
     else if (word === 'topic' || word === 'pattern') {
-      const rule = ruleOf(rest, at);
-      if (rule !== null)
-        rules.push({ ...rule, user: word === 'topic' ? user : null, isPattern: word === 'pattern' });
+      const isPattern = word === 'pattern';
+      rules.push({ ...ruleOf(rest, at), user: isPattern ? null : user, isPattern });
     } else throw new ConfigError([`${at}: write user NAME, topic [write] FILTER or pattern [write] FILTER`]);
   }
   return rules;
 }
 
-/** Null for a rule about reading only. */
-function ruleOf(rest: string, at: string): Pick<AclRule, 'isDenied' | 'filter'> | null {
-  const [, first = '', second = ''] = /^(\S+)\s+(.+)$/.exec(rest) ?? [];
-  const hasAccess = ACCESS.includes(first);
-  const filter = hasAccess ? second : rest;
-  if (!isFilter(filter) || ACCESS.includes(filter))
+function ruleOf(rest: string, at: string): Pick<AclRule, 'access' | 'filter'> {
+  const [, first, second = ''] = /^(\S+)\s+(.+)$/.exec(rest) ?? [];
+  const access = ACCESS.find((word) => word === first);
+  const filter = access === undefined ? rest : second;
+  if (!isFilter(filter) || ACCESS.some((word) => word === filter))
     throw new ConfigError([`${at}: ${JSON.stringify(filter)} is not a topic filter`]);
-  return first === 'read' ? null : { isDenied: hasAccess && first === 'deny', filter };
+  return { access: access ?? 'readwrite', filter };
 }
 
 /** MQTT 5, section 4.7.1: + is a whole level, # is the last one. */
@@ -92,12 +99,32 @@ export function filterMatcher(filter: string): (topic: string) => boolean {
  * topics than its own
  */
 export function writableTopics(acl: Acl, user: string | null, clientId: string): (topic: string) => boolean {
+  return topicsWith('write', acl, user, clientId);
+}
+
+/**
+ * The topics of requests for missing readings that a client may receive.
+ *
+ * @param user as of `writableTopics`
+ */
+export function readableTopics(acl: Acl, user: string | null, clientId: string): (topic: string) => boolean {
+  const isAllowed = topicsWith('read', acl, user, clientId);
+  return (topic) => (topic === RESEND_TOPIC || topic.startsWith(`${RESEND_TOPIC}/`)) && isAllowed(topic);
+}
+
+function topicsWith(
+  wanted: 'read' | 'write',
+  acl: Acl,
+  user: string | null,
+  clientId: string,
+): (topic: string) => boolean {
   const allowed: ((topic: string) => boolean)[] = [];
   const denied: ((topic: string) => boolean)[] = [];
   for (const rule of acl) {
     const filter = rule.isPattern ? fillIn(rule.filter, user, clientId) : rule.filter;
     if (filter === null || (!rule.isPattern && rule.user !== user)) continue;
-    (rule.isDenied ? denied : allowed).push(filterMatcher(filter));
+    if (rule.access === 'deny') denied.push(filterMatcher(filter));
+    else if (rule.access === 'readwrite' || rule.access === wanted) allowed.push(filterMatcher(filter));
   }
   return (topic) =>
     !topic.startsWith('$') &&

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ConnectRequest, LoginProblem, Peer, User } from '@tidegauge/mqtt-session/server';
 import { type Config, ConfigError, clientOf, Guesses, type Logger, Recent } from '@tidegauge/service';
-import { type Acl, OWN_TOPICS, parseAcl, writableTopics } from './acl.ts';
+import { type Acl, OWN_TOPICS, parseAcl, readableTopics, writableTopics } from './acl.ts';
 import { CheckQueue } from './check-queue.ts';
 import {
   decoyOf,
@@ -30,7 +30,7 @@ const MAX_SEEN = 8192;
 /** The turn of passwords that have taken their attempt. No name of a user has a NUL. */
 const COUNTED = '\0';
 const NAME_BYTES = 256;
-const EVERYTHING: Acl = [{ user: null, isPattern: true, isDenied: false, filter: '#' }];
+const EVERYTHING: Acl = [{ user: null, isPattern: true, access: 'readwrite', filter: '#' }];
 
 /** The passwords of an address that were checked with a hash. */
 interface AddressRecord {
@@ -52,7 +52,7 @@ interface Login {
 }
 
 /**
- * Decides which sensors may connect, and which topics they may publish on.
+ * Decides which sensors may connect, which topics they may publish on, and which requests for readings they receive.
  *
  * A sensor logs in with a client certificate, whose common name is its user name, or with a user name and a password. A
  * login without either is accepted on loopback while no logins are configured, and with LISTEN_ANONYMOUS.
@@ -145,19 +145,19 @@ export class Logins {
 
   /** A user whose topics follow changes of the access list. */
   #user(name: string | null, clientId: string, withoutAcl: Acl): User {
-    let from: Acl | null = null;
-    let mayPublish: (topic: string) => boolean = () => false;
-    return {
-      name,
-      mayPublish: (topic) => {
+    const following = (topicsOf: typeof writableTopics) => {
+      let from: Acl | null = null;
+      let isAllowed: (topic: string) => boolean = () => false;
+      return (topic: string) => {
         const acl = this.#acl?.content ?? withoutAcl;
         if (acl !== from) {
           from = acl;
-          mayPublish = writableTopics(acl, name, clientId);
+          isAllowed = topicsOf(acl, name, clientId);
         }
-        return mayPublish(topic);
-      },
+        return isAllowed(topic);
+      };
     };
+    return { name, mayPublish: following(writableTopics), mayReceive: following(readableTopics) };
   }
 
   /**

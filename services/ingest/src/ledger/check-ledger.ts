@@ -34,7 +34,7 @@ export async function checkLedger(
   logger: Logger,
 ): Promise<void> {
   const begun = performance.now();
-  const { gapsOpened } = ledger.totals();
+  const { gapsOpened, healed = 0 } = ledger.totals();
   const { missing } = ledger;
   const names = [...ledger.names()];
   let doubted = 0;
@@ -67,6 +67,7 @@ export async function checkLedger(
   ledger.restoreTotals({
     ...ledger.totals(),
     gapsOpened: gapsOpened + Math.max(0, ledger.missing - missing),
+    healed: healed + Math.max(0, missing - ledger.missing),
   });
   const seconds = Math.round(performance.now() - begun) / 1000;
   const outcome = { devices: names.length, doubted, seconds, ...(failure === null ? {} : { err: failure }) };

@@ -21,6 +21,8 @@ export const KIND = {
   numbers: 0x4e,
   /** `[id, device, boot, seq]` */
   named: 0x42,
+  /** `[device, boot, from]`: the sensor cannot send its numbers below `from` again. An earlier version skips it. */
+  gone: 0x47,
   /** `{}`: the process has stopped in order. */
   closed: 0x43,
 } as const;

@@ -189,6 +189,11 @@ export class LedgerFile implements Journal {
     this.#hasNewDevice = true;
   }
 
+  gone(device: string, boot: string, from: number): void {
+    this.#collect();
+    this.#waiting.push(jsonEntry(KIND.gone, [device, boot, from]));
+  }
+
   /**
    * Writes the numbers that were recorded since the last call. Call it before they are acknowledged.
    *

@@ -39,7 +39,7 @@ export class RangeSet {
 
   /** Whether a number is in the set. */
   has(value: number): boolean {
-    const chunk = this.#chunks[lastAtMost(this.#chunks.length, (index) => this.#chunks[index]![0]!, value)];
+    const chunk = this.#chunks[this.#chunkOf(value)];
     if (chunk === undefined) return false;
     return value <= chunk[2 * lastAtMost(chunk.length / 2, (range) => chunk[2 * range]!, value) + 1]!;
   }
@@ -55,7 +55,7 @@ export class RangeSet {
    * @returns false when it is not in the set
    */
   remove(value: number): boolean {
-    const at = lastAtMost(this.#chunks.length, (index) => this.#chunks[index]![0]!, value);
+    const at = this.#chunkOf(value);
     const chunk = this.#chunks[at];
     if (chunk === undefined) return false;
     const index = 2 * lastAtMost(chunk.length / 2, (range) => chunk[2 * range]!, value);
@@ -101,6 +101,51 @@ export class RangeSet {
       if (found.length >= most) break;
     }
     return found.reverse();
+  }
+
+  /**
+   * The highest ranges of the numbers from `least` to `most`, in ascending order: at most `ranges`, with at most `numbers`
+   * numbers together. The lowest one is shortened to that.
+   */
+  between(
+    least: number,
+    most: number,
+    ranges: number,
+    numbers: number,
+  ): readonly (readonly [from: number, to: number])[] {
+    const found: [number, number][] = [];
+    let left = numbers;
+    for (let at = this.#chunkOf(most); at >= 0; at--) {
+      const chunk = this.#chunks[at]!;
+      for (let index = chunk.length - 2; index >= 0; index -= 2) {
+        const to = Math.min(chunk[index + 1]!, most);
+        if (found.length === ranges || left === 0 || to < least) return found.reverse();
+        const from = Math.max(chunk[index]!, least, to - left + 1);
+        if (from > to) continue;
+        found.push([from, to]);
+        left -= to - from + 1;
+      }
+    }
+    return found.reverse();
+  }
+
+  /** How many numbers from `least` to `most` are in the set. It costs as much as the ranges between them. */
+  sizeBetween(least: number, most: number): number {
+    let size = 0;
+    for (let at = Math.max(0, this.#chunkOf(least)); at < this.#chunks.length; at++) {
+      const chunk = this.#chunks[at]!;
+      for (let index = 0; index < chunk.length; index += 2) {
+        if (chunk[index]! > most) return size;
+        const numbers = Math.min(chunk[index + 1]!, most) - Math.max(chunk[index]!, least) + 1;
+        size += Math.max(0, numbers);
+      }
+    }
+    return size;
+  }
+
+  /** The index of the chunk with the last range that begins at or below `value`; -1 when all begin above it. */
+  #chunkOf(value: number): number {
+    return lastAtMost(this.#chunks.length, (index) => this.#chunks[index]![0]!, value);
   }
 
   #count(ranges: number, numbers: number): void {

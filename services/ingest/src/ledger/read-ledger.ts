@@ -135,6 +135,9 @@ class Reader {
         this.#ledger.replay(id, device, boot, seq);
         break;
       }
+      case KIND.gone:
+        this.#ledger.declare(...(value as [string, string, number]));
+        break;
     }
   }
 }

@@ -21,8 +21,8 @@ const OLDER_BYTES = 180;
 const RETIRED_BYTES = 120;
 /** A device that has been silent for so long is no longer tracked when the memory is needed for new devices. */
 const SILENT_DAYS = 30;
-/** Memory of a boot's set of missing ranges, and of one range. */
-const SET_BYTES = 230;
+/** Memory of a boot's set of missing ranges with what is gone of it, and of one range. */
+const SET_BYTES = 320;
 const RANGE_BYTES = 32;
 /**
  * A number that is further away than this does not continue the sequence: a sensor does not lose 4 billion readings.
@@ -30,6 +30,7 @@ const RANGE_BYTES = 32;
 const MAX_JUMP = 2 ** 32;
 const MAX_LISTED = 200;
 const MAX_RANGES_LISTED = 64;
+const NO_BOOTS: readonly OpenBoot[] = [];
 
 interface Boot {
   readonly boot: string;
@@ -59,19 +60,49 @@ interface Device {
   retired: number[] | null;
 }
 
-/** Receives each number that is recorded, so that the ledger can be restored. */
+/** The missing numbers of a boot that its sensor declared gone: those below `from`. */
+interface Gone {
+  from: number;
+  /** How many. */
+  numbers: number;
+}
+
+/** A boot with numbers that are missing and that its sensor may still have. */
+export interface OpenBoot {
+  readonly boot: string;
+  /**
+   * The highest of these numbers up to `most`, as inclusive ranges in ascending order: at most `ranges` of them, with at most
+   * `numbers` numbers together.
+   */
+  between(most: number, ranges: number, numbers: number): readonly (readonly [from: number, to: number])[];
+}
+
+/** Receives what is recorded, so that the ledger can be restored. */
 export interface Journal {
   /** A number of the newest boot of a known device. */
   number(id: number, seq: number): void;
   /** A number of a new device or of another boot. */
   named(id: number, device: string, boot: string, seq: number): void;
+  /** Numbers of a boot below `from` are gone. */
+  gone(device: string, boot: string, from: number): void;
 }
 
 /** The state of a boot: name, lowest, highest, floor, given up, duplicates, then `from, to` of each missing range. */
 type BootState = readonly [string, ...number[]];
 
-/** The state of a device: id, name, day, uncertain (0 or 1), hashes of retired boots, boots with the oldest first. */
-export type DeviceState = readonly [number, string, number, number, readonly number[], readonly BootState[]];
+/**
+ * The state of a device: id, name, day, uncertain (0 or 1), hashes of retired boots, boots with the oldest first, and for each
+ * boot the number below which missing ones are gone. The last one is left out when none are gone.
+ */
+export type DeviceState = readonly [
+  number,
+  string,
+  number,
+  number,
+  readonly number[],
+  readonly BootState[],
+  (readonly number[])?,
+];
 
 /** Counts that do not follow from the states of the devices. */
 export interface LedgerTotals {
@@ -80,6 +111,8 @@ export interface LedgerTotals {
   readonly gapsOpened: number;
   readonly givenUp: number;
   readonly unjudged: number;
+  /** A file of an earlier version has none. */
+  readonly healed?: number;
   /** The id of the next new device. */
   readonly nextId: number;
 }
@@ -93,6 +126,8 @@ export interface LedgerTotals {
  * that were missing when their details were dropped. `unjudged` counts readings that could not be checked. When
  * ranges take too much memory, the boots with the most ranges lose their oldest ones. When devices take too much
  * memory, devices that have been silent for 30 days are no longer tracked, and then new devices are not tracked.
+ *
+ * A sensor can declare which of its numbers it cannot send again. They stay missing, and count as gone too.
  *
  * A journal receives every number. `states` and `totals` are the state that `restore` and `restoreTotals` take.
  */
@@ -112,6 +147,10 @@ export class SequenceLedger {
   #duplicates = 0;
   #givenUp = 0;
   #unjudged = 0;
+  #healed = 0;
+  #gone = 0;
+  /** Of boots with missing numbers only, so it is a part of the memory of their ranges. */
+  readonly #goneOf = new WeakMap<Boot, Gone>();
 
   /** When the ledger began, microseconds since the epoch. */
   get since(): number {
@@ -141,6 +180,16 @@ export class SequenceLedger {
   /** Stored readings that could not be checked, because details were dropped or did not fit. */
   get unjudged(): number {
     return this.#unjudged;
+  }
+
+  /** Sequence numbers that were missing and arrived later. */
+  get healed(): number {
+    return this.#healed;
+  }
+
+  /** Sequence numbers that are missing, and that their sensors declared gone. */
+  get gone(): number {
+    return this.#gone;
   }
 
   get devices(): number {
@@ -186,6 +235,51 @@ export class SequenceLedger {
   }
 
   /**
+   * Takes a sensor's declaration that it cannot send the numbers of a boot below `kept` again, up to the highest that
+   * arrived.
+   *
+   * @param kept null: none of its numbers
+   * @returns whether missing numbers became gone by it
+   */
+  declare(device: string, boot: string, kept: number | null): boolean {
+    const known = this.#devices.get(device);
+    const entry = known === undefined ? undefined : bootsOf(known).find((each) => each.boot === boot);
+    if (entry === undefined || entry.gaps === null) return false;
+    const from = Math.min(kept ?? Number.MAX_SAFE_INTEGER, entry.highest);
+    if (this.#setGone(entry, from) === 0) return false;
+    this.journal?.gone(device, boot, from);
+    return true;
+  }
+
+  /** The boots of a device with numbers that are missing and not gone, the newest first. */
+  open(device: string): readonly OpenBoot[] {
+    const known = this.#devices.get(device);
+    if (known === undefined || (known.newest.gaps === null && known.older === null)) return NO_BOOTS;
+    return bootsOf(known)
+      .filter((entry) => (entry.gaps?.size ?? 0) > this.#numbersGone(entry))
+      .map((entry) => {
+        const least = this.#goneOf.get(entry)?.from ?? 0;
+        const between: OpenBoot['between'] = (most, ranges, numbers) =>
+          entry.gaps!.between(least, most, ranges, numbers);
+        return { boot: entry.boot, between };
+      })
+      .reverse();
+  }
+
+  /** How many numbers of a boot are missing from `least` to `most`, and not gone. */
+  openBetween(device: string, boot: string, least: number, most: number): number {
+    const known = this.#devices.get(device);
+    const entry = known === undefined ? undefined : bootsOf(known).find((each) => each.boot === boot);
+    if (entry === undefined || entry.gaps === null) return 0;
+    return entry.gaps.sizeBetween(Math.max(least, this.#goneOf.get(entry)?.from ?? 0), most);
+  }
+
+  /** The highest number of the newest boot of a device; -1 for a device that is not tracked. */
+  highest(device: string): number {
+    return this.#devices.get(device)?.newest.highest ?? -1;
+  }
+
+  /**
    * The state of every device, in a stable order. Devices can be recorded between two of them: a state includes all
    * numbers that were recorded before it.
    */
@@ -196,7 +290,10 @@ export class SequenceLedger {
           return [boot, lowest, highest, floor, givenUp, duplicates, ...(gaps?.flat() ?? [])];
         },
       );
-      yield [known.id, device, known.day, known.isUncertain ? 1 : 0, known.retired ?? [], boots];
+      const gone = bootsOf(known).map((entry) => this.#goneOf.get(entry)?.from ?? 0);
+      const { id, day, isUncertain, retired } = known;
+      const state = [id, device, day, isUncertain ? 1 : 0, retired ?? [], boots] as const;
+      yield gone.some((from) => from > 0) ? [...state, gone] : state;
     }
   }
 
@@ -206,12 +303,13 @@ export class SequenceLedger {
       gapsOpened: this.#gapsOpened,
       givenUp: this.#givenUp,
       unjudged: this.#unjudged,
+      healed: this.#healed,
       nextId: this.#nextId,
     };
   }
 
   /** Takes a state of `states`, and replaces what is known about the device. */
-  restore([id, device, day, isUncertain, retired, boots]: DeviceState): void {
+  restore([id, device, day, isUncertain, retired, boots, gone]: DeviceState): void {
     this.#remove(device);
     const older = boots.map(toBoot);
     const newest = older.pop()!;
@@ -226,18 +324,21 @@ export class SequenceLedger {
     this.#devices.set(copyString(device), known);
     this.#deviceBytes += deviceBytes(device, known);
     this.#nextId = Math.max(this.#nextId, id + 1);
-    for (const { gaps, duplicates } of bootsOf(known)) {
+    for (const [index, entry] of bootsOf(known).entries()) {
+      const { gaps, duplicates } = entry;
       this.#gapBytes += gapBytes(gaps);
       this.#missing += gaps?.size ?? 0;
       this.#duplicates += duplicates;
+      if (gaps !== null) this.#setGone(entry, gone?.[index] ?? 0);
     }
   }
 
-  restoreTotals({ since, gapsOpened, givenUp, unjudged, nextId }: LedgerTotals): void {
+  restoreTotals({ since, gapsOpened, givenUp, unjudged, healed = 0, nextId }: LedgerTotals): void {
     this.#since = since;
     this.#gapsOpened = gapsOpened;
     this.#givenUp = givenUp;
     this.#unjudged = unjudged;
+    this.#healed = healed;
     this.#nextId = Math.max(this.#nextId, nextId);
   }
 
@@ -285,7 +386,33 @@ export class SequenceLedger {
       this.#unjudged > 0 ||
       found.length > MAX_LISTED ||
       listed.some(({ entry }) => (entry.gaps?.ranges ?? 0) > MAX_RANGES_LISTED);
-    return { list: listed.map(({ device, entry }) => gapDocument(device, entry)), truncated };
+    const list = listed.map(({ device, entry }) => gapDocument(device, entry, this.#numbersGone(entry)));
+    return { list, truncated };
+  }
+
+  #numbersGone(entry: Boot): number {
+    return this.#goneOf.get(entry)?.numbers ?? 0;
+  }
+
+  /** Has the missing numbers below `from` be gone. Returns how many became gone by it. */
+  #setGone(entry: Boot, from: number): number {
+    const before = this.#goneOf.get(entry) ?? { from: 0, numbers: 0 };
+    if (from <= before.from) return 0;
+    const added = entry.gaps!.sizeBetween(before.from, from - 1);
+    if (added === 0) return 0;
+    this.#goneOf.set(entry, { from, numbers: before.numbers + added });
+    this.#gone += added;
+    return added;
+  }
+
+  /** Has fewer missing numbers of a boot be gone, because some arrived or are no longer tracked. */
+  #lessGone(entry: Boot, numbers: number): void {
+    const known = this.#goneOf.get(entry);
+    if (known === undefined) return;
+    const less = Math.min(numbers, known.numbers);
+    known.numbers -= less;
+    this.#gone -= less;
+    if (entry.gaps === null) this.#goneOf.delete(entry);
   }
 
   /** Starts to track a new device. Returns false when there is no memory for it. */
@@ -321,10 +448,12 @@ export class SequenceLedger {
     this.#devices.delete(device);
     this.#deviceBytes -= deviceBytes(device, known);
     let missing = 0;
-    for (const { gaps, duplicates } of bootsOf(known)) {
+    for (const entry of bootsOf(known)) {
+      const { gaps, duplicates } = entry;
       this.#gapBytes -= gapBytes(gaps);
       missing += gaps?.size ?? 0;
       this.#duplicates -= duplicates;
+      this.#gone -= this.#numbersGone(entry);
     }
     this.#missing -= missing;
     return missing;
@@ -396,6 +525,7 @@ export class SequenceLedger {
     const { boot, gaps, duplicates } = entry!;
     if (gaps !== null) {
       this.#gapBytes -= gapBytes(gaps);
+      this.#gone -= this.#numbersGone(entry!);
       this.#moveToGivenUp(gaps.size);
     }
     this.#duplicates -= duplicates;
@@ -417,6 +547,12 @@ export class SequenceLedger {
     entry.gaps ??= new RangeSet();
     if (from > entry.highest) entry.gaps.addLast(from, to);
     else entry.gaps.addFirst(from, to);
+    const gone = this.#goneOf.get(entry);
+    if (gone !== undefined && from < gone.from) {
+      const added = Math.min(to + 1, gone.from) - from;
+      gone.numbers += added;
+      this.#gone += added;
+    }
     this.#resize(entry, before);
   }
 
@@ -429,7 +565,9 @@ export class SequenceLedger {
       return;
     }
     this.#missing--;
+    this.#healed++;
     this.#resize(entry, before);
+    this.#lessGone(entry, seq < (this.#goneOf.get(entry)?.from ?? 0) ? 1 : 0);
   }
 
   #resize(entry: Boot, before: number): void {
@@ -464,6 +602,8 @@ export class SequenceLedger {
     entry.givenUp += missing - gaps.size;
     this.#moveToGivenUp(missing - gaps.size);
     if (gaps.ranges === 0) entry.gaps = null;
+    // The lowest numbers are gone first.
+    this.#lessGone(entry, missing - gaps.size);
     this.#gapBytes += gapBytes(entry.gaps) - before;
   }
 
@@ -473,9 +613,14 @@ export class SequenceLedger {
   }
 }
 
-function gapDocument(device: string, { boot, highest, gaps, givenUp, duplicates }: Boot): GapDocument {
+function gapDocument(
+  device: string,
+  { boot, highest, gaps, givenUp, duplicates }: Boot,
+  gone: number,
+): GapDocument {
   const ranges = gaps?.highest(MAX_RANGES_LISTED) ?? [];
-  return { device, boot, highest, missing: gaps?.size ?? 0, ranges, givenUp, duplicates };
+  const missing = gaps?.size ?? 0;
+  return { device, boot, highest, missing, ranges, givenUp, duplicates, ...(gone === 0 ? {} : { gone }) };
 }
 
 function bootsOf({ older, newest }: Device): readonly Boot[] {

@@ -16,6 +16,7 @@ import { storedReadings } from '../integration/helpers.ts';
 
 const TOKEN = 'a-long-and-random-token';
 const ADDED = { route: { topic: 'added/{device}' } };
+const RELAYED = { version: 1, board: 'a-board-of-the-test', name: 'board', backlogBytes: 0, lagSeconds: 0 };
 
 /** Every operation of the port with its scope. The live feed does not end; its request is ended after the status. */
 const REQUESTS: readonly (readonly [scope: Scope, method: string, path: string, body?: string])[] = [
@@ -38,9 +39,13 @@ const REQUESTS: readonly (readonly [scope: Scope, method: string, path: string, 
   ['admin', 'POST', '/quarantine/discard'],
   ['admin', 'POST', '/quarantine/1/replay'],
   ['admin', 'DELETE', '/quarantine/1'],
+  ['write', 'POST', '/relay', JSON.stringify(RELAYED)],
+  ['read', 'GET', '/v1/relay'],
+  ['admin', 'POST', '/relay/compare'],
+  ['admin', 'DELETE', '/v1/relay/boards/1'],
 ];
 /** Requests that a key of some devices may send. */
-const OF_DEVICES = new Set(['/readings', '/lines', '/alerts']);
+const OF_DEVICES = new Set(['/readings', '/lines', '/alerts', '/relay']);
 
 async function setUp(context: TestContext, env: Readonly<Record<string, string>> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-access-'));

@@ -68,6 +68,7 @@ function channelTo(url: string, secret: string | null = SECRET) {
   const channel = new Channel(
     {
       name: 'webhook',
+      version: '',
       send: webhook({ url, secret }),
       onDone: ({ alert }) => void done.push(alert.id.replace(/^0+/, '')),
       logger: createLogger('test', 'silent'),
@@ -171,6 +172,7 @@ test('messages that wait are bounded in number and in age', async () => {
   const channel = new Channel(
     {
       name: 'webhook',
+      version: '',
       send: () => never,
       onDone: ({ alert }) => void dropped.push(Number.parseInt(alert.id, 16)),
       logger: createLogger('test', 'silent'),
@@ -191,6 +193,7 @@ test('messages that wait are bounded in number and in age', async () => {
   const failing = new Channel(
     {
       name: 'webhook',
+      version: '',
       send: () => Promise.reject(new Error('away')),
       onDone: () => {},
       logger: createLogger('test', 'silent'),

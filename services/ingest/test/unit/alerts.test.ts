@@ -47,7 +47,7 @@ function start(
 ) {
   const logger = createLogger('test', 'silent');
   const parsed = parseAlertRules(rules, 'alerts.yml');
-  const receivers = send === undefined ? {} : { webhook: send };
+  const receivers = send === undefined ? [] : [{ name: 'webhook', version: '', send }];
   const alerts = new Alerts({ rules: parsed, store, lease, logger, isReceiving, receivers, tickMs: 20 });
   alerts.start();
   let isStopped = false;

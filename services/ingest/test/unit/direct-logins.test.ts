@@ -9,7 +9,7 @@ import type { ConnectRequest, LoginProblem, Peer, User } from '@tidegauge/mqtt-s
 import { temporaryDirectory } from '@tidegauge/process';
 import { createLogger } from '@tidegauge/service';
 import fc from 'fast-check';
-import { filterMatcher, parseAcl, writableTopics } from '../../src/direct/acl.ts';
+import { filterMatcher, OWN_TOPICS, parseAcl, readableTopics, writableTopics } from '../../src/direct/acl.ts';
 import { Logins } from '../../src/direct/logins.ts';
 import { matchesPassword, parsePasswords, passwordLine } from '../../src/direct/passwords.ts';
 
@@ -38,6 +38,7 @@ function request(
     username,
     password: password === null ? null : Buffer.from(password),
     will: null,
+    maximumPacketSize: Number.POSITIVE_INFINITY,
     takesReasonStrings: false,
   };
 }
@@ -144,6 +145,37 @@ topic deny sensors/site-1/private/#
     'pattern write sensors/%u/#b',
   ])
     assert.throws(() => parseAcl(text, 'acl'), /acl, line 1/, text);
+});
+
+test('a sensor receives the requests for its own readings, and nothing else', () => {
+  const own = readableTopics(OWN_TOPICS, 'site-3', 'c');
+  for (const topic of ['tidegauge/resend/site-3', 'tidegauge/resend/site-3/boiler'])
+    assert.ok(own(topic), topic);
+  for (const topic of [
+    'tidegauge/resend',
+    'tidegauge/resend/site-30',
+    'tidegauge/resend/site-4/a',
+    'sensors/site-3/a',
+    'tidegauge/alerts/site-3',
+  ])
+    assert.ok(!own(topic), topic);
+  for (const name of ['#', '+', 'a/b'])
+    assert.ok(!readableTopics(OWN_TOPICS, name, 'c')('tidegauge/resend/a'), name);
+  const acl = parseAcl(
+    `pattern read tidegauge/resend/%u/#
+topic read sensors/#
+user site-3
+topic deny tidegauge/resend/site-3/private/#
+user admin
+topic readwrite #
+user writer
+topic write #`,
+    'acl',
+  );
+  const may = (user: string, topic: string) => readableTopics(acl, user, 'c')(topic);
+  assert.ok(may('site-3', 'tidegauge/resend/site-3/a') && may('admin', 'tidegauge/resend/site-4'));
+  assert.ok(!may('site-3', 'tidegauge/resend/site-3/private/a') && !may('writer', 'tidegauge/resend/site-3'));
+  assert.ok(!may('admin', 'sensors/site-3') && !readableTopics(acl, null, 'c')('sensors/a'));
 });
 
 test('a filter matches as the levels of the standard do', () => {

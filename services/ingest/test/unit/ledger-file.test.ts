@@ -111,6 +111,27 @@ test('a file that is cut at any byte restores the ledger as it was after one of 
   }
 });
 
+test('what sensors declared gone is known after a kill, a stop and a new file', async (context) => {
+  const path = join(directory(context), 'l');
+  let { file } = open(path);
+  record(file, [
+    ['a', '1', 0],
+    ['a', '1', 9],
+    ['b', '1', 0],
+  ]);
+  assert.ok(file.ledger.declare('a', '1', 4));
+  file.flush(Number.POSITIVE_INFINITY);
+  for (const then of ['kill', 'stop', 'renew', 'kill']) {
+    if (then === 'stop') await file.close();
+    if (then === 'renew') file.start();
+    else file = open(path).file;
+    assert.deepEqual([file.ledger.missing, file.ledger.gone, file.ledger.healed], [8, 3, 0], then);
+  }
+  record(file, [['a', '1', 2]]);
+  ({ file } = open(path));
+  assert.deepEqual([file.ledger.missing, file.ledger.gone, file.ledger.healed], [7, 2, 1]);
+});
+
 for (const [what, damage] of [
   ['a changed byte in its beginning', (bytes: Buffer) => bytes.with(20, bytes[20]! ^ 1)],
   ['another kind of file', () => Buffer.from('SQLite format 3\0'.padEnd(4096))],

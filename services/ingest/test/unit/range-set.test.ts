@@ -44,3 +44,41 @@ test('after any removals from any ranges, exactly the other numbers are left', (
     { numRuns: 200 },
   );
 });
+
+test('ranges and counts between two numbers are those of a plain set', () => {
+  const steps = fc.record({
+    lengths: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 700 }),
+    least: fc.integer({ min: -5, max: 3000 }),
+    span: fc.integer({ min: 0, max: 3000 }),
+    ranges: fc.integer({ min: 1, max: 20 }),
+    numbers: fc.integer({ min: 1, max: 40 }),
+  });
+  fc.assert(
+    fc.property(steps, ({ lengths, least, span, ranges, numbers }) => {
+      const set = new RangeSet();
+      const expected: [number, number][] = [];
+      let from = 0;
+      for (const length of lengths) {
+        set.addLast(from, from + length - 1);
+        expected.push([from, from + length - 1]);
+        from += length + 1;
+      }
+      const most = least + span;
+      const inside = expected.flatMap(([first, last]) => {
+        const [low, high] = [Math.max(first, least), Math.min(last, most)];
+        return low > high ? [] : [[low, high] as [number, number]];
+      });
+      const size = inside.reduce((sum, [low, high]) => sum + high - low + 1, 0);
+      assert.equal(set.sizeBetween(least, most), size);
+      let left = numbers;
+      const highest: [number, number][] = [];
+      for (const [low, high] of inside.toReversed()) {
+        if (highest.length === ranges || left === 0) break;
+        highest.unshift([Math.max(low, high - left + 1), high]);
+        left -= Math.min(left, high - low + 1);
+      }
+      assert.deepEqual(set.between(least, most, ranges, numbers), highest);
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -176,3 +176,68 @@ test('200,000 devices are all followed, within the memory that the ledger report
     `${grown} bytes, reported ${ledger.bytes}`,
   );
 });
+
+const EVERYTHING = [Number.MAX_SAFE_INTEGER, 1000, 1e9] as const;
+const openRanges = (ledger: SequenceLedger, device = 'd') =>
+  ledger.open(device).map(({ boot, between }) => [boot, between(...EVERYTHING)] as const);
+
+test('a number that arrives late is healed, and what a sensor declares gone stays missing', () => {
+  const ledger = new SequenceLedger();
+  for (const seq of [0, 5, 10]) ledger.record('d', 'b', seq);
+  ledger.record('d', 'b', 3);
+  assert.deepEqual([ledger.missing, ledger.healed, ledger.gone], [7, 1, 0]);
+  assert.ok(ledger.declare('d', 'b', 4));
+  assert.deepEqual([ledger.missing, ledger.gone], [7, 2]);
+  assert.equal(ledger.list().list[0]!.gone, 2);
+  assert.deepEqual(openRanges(ledger), [
+    [
+      'b',
+      [
+        [4, 4],
+        [6, 9],
+      ],
+    ],
+  ]);
+  for (const kept of [4, 3, 0]) assert.ok(!ledger.declare('d', 'b', kept), 'nothing more is gone');
+  assert.ok(!ledger.declare('d', 'unknown', null) && !ledger.declare('unknown', 'b', null));
+  ledger.record('d', 'b', 1);
+  assert.deepEqual([ledger.missing, ledger.gone, ledger.healed], [6, 1, 2]);
+  assert.ok(ledger.declare('d', 'b', null));
+  assert.deepEqual([ledger.missing, ledger.gone], [6, 6]);
+  assert.deepEqual(ledger.open('d'), []);
+  // Later losses are not gone.
+  ledger.record('d', 'b', 12);
+  assert.deepEqual(openRanges(ledger), [['b', [[11, 11]]]]);
+});
+
+test('for any arrivals and declarations, gone is the part of missing below them, also when it is restored', () => {
+  const step = fc.tuple(
+    fc.constantFrom('1', '2', '3', '4', '5'),
+    fc.integer({ min: 0, max: 30 }),
+    fc.boolean(),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const ledger = new SequenceLedger();
+      for (const [boot, seq, isDeclared] of steps) {
+        if (isDeclared) ledger.declare('d', boot, seq);
+        else ledger.record('d', boot, seq);
+        const { missing, gone } = ledger;
+        const open = openRanges(ledger).flatMap(([, ranges]) => ranges);
+        assert.equal(
+          open.reduce((sum, [from, to]) => sum + to - from + 1, 0),
+          missing - gone,
+        );
+        assert.equal(
+          ledger.list().list.reduce((sum, each) => sum + (each.gone ?? 0), 0),
+          gone,
+        );
+      }
+      const restored = new SequenceLedger();
+      for (const state of ledger.states()) restored.restore(JSON.parse(JSON.stringify(state)));
+      restored.restoreTotals(ledger.totals());
+      assert.deepEqual(restored.list(), ledger.list());
+      assert.deepEqual([restored.gone, restored.healed], [ledger.gone, ledger.healed]);
+    }),
+  );
+});

@@ -1,0 +1,158 @@
+import { wholeNumber } from '@tidegauge/readings';
+import { ConfigError } from '@tidegauge/service/program';
+import type { ImportSource, SourceReading, Step } from '../import-source.ts';
+import type { Tally } from '../tally.ts';
+import { fileName, fileVersion, TextReader } from '../text-reader.ts';
+import { type Row, type RowOptions, RowReader } from './rows.ts';
+
+const SEPARATORS = [';', '\t', ','];
+/** The longest row, characters. A quote that is not closed joins all rows after it. */
+const MOST_ROW = 1024 * 1024;
+const MOST_COLUMNS = 1000;
+/** The last line of an export of Tidegauge, when it is complete, and when it is not. */
+const COMPLETE = /^# complete: /;
+const FAILED = /^# failed /;
+
+interface Position {
+  readonly offset: number;
+  /** The number of the next row, from 1 for the header. */
+  readonly row: number;
+}
+
+/** A row of CSV. An empty cell without quotes is null. */
+interface Cells {
+  readonly cells: readonly (string | null)[];
+  /** Where the next row begins. */
+  readonly end: number;
+}
+
+/**
+ * Comma-separated values (RFC 4180; also with semicolons or tabs) with a header. An export of Tidegauge is read as it is, and
+ * other tables by a mapping.
+ */
+export function csvFile(path: string, options: RowOptions, received: number): ImportSource {
+  return {
+    name: fileName('csv', path),
+    version: fileVersion(path, options),
+    steps: (position, tally) => read(path, options, received, position as Position | null, tally),
+  };
+}
+
+async function* read(
+  path: string,
+  options: RowOptions,
+  received: number,
+  position: Position | null,
+  tally: Tally,
+): AsyncGenerator<Step> {
+  const { columns, separator, offset } = await readHeader(path);
+  const rows = new RowReader(columns, options, received);
+  const reader = new TextReader(path, position?.offset ?? offset);
+  let number = position?.row ?? 2;
+  let isFirst = true;
+  try {
+    while (await reader.more()) {
+      const { text, isLast } = reader;
+      const found: [row: Row, place: string][] = [];
+      let end = 0;
+      while (end < text.length) {
+        const place = `row ${number}`;
+        let next = readCells(text, end, separator);
+        if (next === null && !isLast && text.length - end <= MOST_ROW) break;
+        if (next === null) {
+          tally.add('refused', 'a quote is not closed', place);
+          next = { cells: [], end: endOfLine(text, end) };
+        } else if (FAILED.test(String(next.cells[0])))
+          throw new Error(`${path}: the export failed: ${next.cells[0]}`);
+        else if (COMPLETE.test(String(next.cells[0])))
+          tally.add('skipped', 'the line that ends an export', place);
+        else if (next.cells.length > 1 || next.cells[0] !== null || columns.length === 1) {
+          if (next.cells.length === columns.length)
+            found.push([rowOf(columns, next.cells, rows.isExport), place]);
+          else
+            tally.add(
+              'refused',
+              `the row does not have ${columns.length} cells`,
+              `${place}: ${next.cells.length}`,
+            );
+        }
+        number += 1;
+        end = next.end;
+      }
+      if (isFirst) rows.check(found.map(([row]) => row));
+      isFirst = false;
+      const readings: SourceReading[] = [];
+      for (const [row, place] of found) rows.read(row, place, readings, tally);
+      reader.take(end);
+      yield { readings, position: { offset: reader.offset, row: number }, share: reader.share };
+    }
+  } finally {
+    reader.close();
+  }
+}
+
+interface Header {
+  readonly columns: readonly string[];
+  readonly separator: string;
+  /** Where the rows begin, bytes. */
+  readonly offset: number;
+}
+
+async function readHeader(path: string): Promise<Header> {
+  const reader = new TextReader(path);
+  try {
+    await reader.more();
+    const line = reader.text.slice(0, endOfLine(reader.text, 0));
+    const separator = SEPARATORS.find((each) => line.includes(each)) ?? ',';
+    const header = readCells(reader.text, 0, separator);
+    const columns = (header?.cells ?? []).map((name) => (name ?? '').trim());
+    if (header === null || columns.length > MOST_COLUMNS || columns.includes(''))
+      throw new ConfigError([`${path}: its first row must have a name for each column`]);
+    if (new Set(columns).size < columns.length)
+      throw new ConfigError([`${path}: two columns have one name: ${columns.join(', ')}`]);
+    reader.take(header.end);
+    return { columns, separator, offset: reader.offset };
+  } finally {
+    reader.close();
+  }
+}
+
+/** Empty cells are absent, as a field that a payload does not have. */
+function rowOf(columns: readonly string[], cells: readonly (string | null)[], keepsTexts: boolean): Row {
+  const row: Record<string, unknown> = Object.create(null);
+  for (const [index, cell] of cells.entries()) {
+    if (cell !== null) row[columns[index]!] = keepsTexts ? cell : (wholeNumber(cell) ?? cell);
+  }
+  return row;
+}
+
+/** Reads the row at `from`; null when a quote is not closed. */
+function readCells(text: string, from: number, separator: string): Cells | null {
+  const cells: (string | null)[] = [];
+  for (let at = from; ; at += 1) {
+    let cell = '';
+    const isQuoted = text[at] === '"';
+    if (isQuoted) {
+      for (;;) {
+        const quote = text.indexOf('"', at + 1);
+        if (quote === -1) return null;
+        cell += text.slice(at + 1, quote);
+        at = quote + 1;
+        if (text[at] !== '"') break;
+        cell += '"';
+      }
+    }
+    const start = at;
+    while (at < text.length && text[at] !== separator && text[at] !== '\n') at += 1;
+    const isEnd = text[at] !== separator;
+    const rest = text.slice(start, at);
+    cell += isEnd && rest.endsWith('\r') ? rest.slice(0, -1) : rest;
+    cells.push(cell === '' && !isQuoted ? null : cell);
+    if (isEnd) return { cells, end: at + 1 };
+  }
+}
+
+function endOfLine(text: string, from: number): number {
+  const newline = text.indexOf('\n', from);
+  return newline === -1 ? text.length : newline + 1;
+}

@@ -1,0 +1,162 @@
+import {
+  type DecodeContext,
+  DecodeError,
+  decodePoint,
+  findLines,
+  type InfluxNames,
+  type InfluxPrecision,
+  type Point,
+  parsePoint,
+  quote,
+  type Reading,
+} from '@tidegauge/readings';
+import { asHistory, type ImportSource, type SourceReading, type Step } from '../import-source.ts';
+import type { Tally } from '../tally.ts';
+import { fileName, fileVersion, TextReader } from '../text-reader.ts';
+
+export interface InfluxOptions {
+  readonly precision: InfluxPrecision;
+  readonly names: InfluxNames;
+  /** The database or bucket, if the file does not name it; null without one. */
+  readonly database: string | null;
+  /** What the version of the source depends on. */
+  readonly templates: readonly (string | null)[];
+}
+
+interface Position {
+  readonly offset: number;
+  readonly database: string | null;
+  readonly policy: string | null;
+}
+
+/** An unbalanced quote joins the lines after it to one. A longer one ends at its first newline. */
+const MOST_LINE = 1024 * 1024;
+/** Lines of `influx_inspect export` that create its databases. */
+const STATEMENT = /^(?:CREATE|ALTER) (?:DATABASE|RETENTION POLICY) /;
+/** The comments with which it changes the database. */
+const CONTEXT = /^#\s*CONTEXT-(DATABASE|RETENTION-POLICY):(.*?)\r?$/gm;
+/** The retention policy that writes use without a name. */
+const DEFAULT_POLICY = 'autogen';
+
+/**
+ * Line protocol as `influx_inspect export` (InfluxDB 1.x) and `influxd inspect export-lp` (2.x) write it. Each field is a
+ * reading, with the names that the same line has when it is sent to Tidegauge.
+ */
+export function influxFile(path: string, options: InfluxOptions, received: number): ImportSource {
+  return {
+    name: fileName('influxdb', path),
+    version: fileVersion(path, [options.precision, options.database, ...options.templates]),
+    steps: (position, tally) => read(path, options, received, position as Position | null, tally),
+  };
+}
+
+async function* read(
+  path: string,
+  options: InfluxOptions,
+  received: number,
+  position: Position | null,
+  tally: Tally,
+): AsyncGenerator<Step> {
+  const reader = new TextReader(path, position?.offset);
+  const context: DecodeContext = { device: null, metric: null, received };
+  let [database, policy] = [position?.database ?? null, position?.policy ?? null];
+  const follow = (comments: string): void => {
+    for (const [, key, value] of comments.matchAll(CONTEXT)) {
+      if (key === 'DATABASE') [database, policy] = [value!, null];
+      else policy = value!;
+    }
+  };
+  try {
+    while (await reader.more()) {
+      const { text, isLast } = reader;
+      const readings: SourceReading[] = [];
+      let end = 0;
+      let isOpen = false;
+      for (const { from, to } of findLines(text)) {
+        if (end < from) follow(text.slice(end, from));
+        if (!isLast && to === text.length) {
+          // The last line has a quote that the lines so far do not close.
+          isOpen = true;
+          end = from;
+          break;
+        }
+        end = to;
+        const name = fullName(database, policy) ?? options.database;
+        const line = text.slice(from, to);
+        // A quote that is not closed joins lines.
+        const isJoined = line.includes('\n') && typeof parsePoint(line) === 'string';
+        for (const part of isJoined ? line.split('\n') : [line]) {
+          if (part.startsWith('#')) follow(part);
+          else if (part.trim() !== '')
+            readLine(part, { ...options, database: name }, context, readings, tally);
+        }
+      }
+      if (!isOpen) {
+        follow(text.slice(end));
+        end = text.length;
+      } else if (text.length - end > MOST_LINE) {
+        const newline = text.indexOf('\n', end) + 1;
+        tally.add('refused', 'line protocol: unbalanced quotes', quote(text.slice(end, newline)));
+        end = newline;
+      }
+      reader.take(end);
+      yield { readings, position: { offset: reader.offset, database, policy }, share: reader.share };
+    }
+  } finally {
+    reader.close();
+  }
+}
+
+/** As an HTTP request names it: the default retention policy is not in the name. */
+function fullName(database: string | null, policy: string | null): string | null {
+  if (database === null || database === '') return null;
+  return policy === null || policy === '' || policy === DEFAULT_POLICY ? database : `${database}/${policy}`;
+}
+
+function readLine(
+  line: string,
+  options: InfluxOptions,
+  context: DecodeContext,
+  into: SourceReading[],
+  tally: Tally,
+): void {
+  const point = parsePoint(line);
+  if (typeof point === 'string') {
+    if (STATEMENT.test(line)) tally.add('skipped', 'a statement that creates a database', line);
+    else tally.add('refused', `line protocol: ${point}`, quote(line));
+    return;
+  }
+  if (point instanceof DecodeError) {
+    tally.add('refused', `line protocol: ${point.reason}`, point.message);
+    return;
+  }
+  if (point.timestamp === null) {
+    tally.add('refused', 'the line has no timestamp', quote(line), point.fields.length);
+    return;
+  }
+  if (options.precision === 'ns' && !point.timestamp.endsWith('000') && point.timestamp !== '0')
+    tally.add('noted', 'digits of the time below a microsecond are cut', quote(line), point.fields.length);
+  for (const reading of readingsOf(point, options, context, tally)) into.push({ reading, unit: null });
+}
+
+/** The readings of the fields that can be stored. */
+function readingsOf(
+  point: Point,
+  options: InfluxOptions,
+  context: DecodeContext,
+  tally: Tally,
+): readonly Reading[] {
+  const changes: [field: string, why: string][] = [];
+  const notes = { unit: () => {}, ignored: (...change: [string, string]) => void changes.push(change) };
+  const decoded = decodePoint(point, options, { ...context, notes });
+  if (!(decoded instanceof DecodeError)) {
+    for (const [field, why] of changes) tally.add('noted', why, `${point.measurement} ${field}`);
+    return decoded.map(asHistory);
+  }
+  if (point.fields.length > 1)
+    return point.fields.flatMap((field) =>
+      readingsOf({ ...point, fields: [field] }, options, context, tally),
+    );
+  tally.add('refused', decoded.reason, `${point.measurement} ${point.fields[0]![0]}: ${decoded.message}`);
+  return [];
+}

@@ -1,0 +1,18 @@
+import * as storage from '../src/index.ts';
+
+// Every store of the suite is opened here, also in the processes that it kills. With this variable, which they inherit, the
+// stores have no native versions of calls that can be derived: docs/adr/0002-store-contract.md.
+const DERIVED = 'CONFORMANCE_DERIVED';
+
+/** The suite of this process and of its children tests derived calls. */
+export function testDerived(): void {
+  process.env[DERIVED] = 'true';
+}
+
+export function openStore(url: string, options: storage.OpenOptions = {}): Promise<storage.Store> {
+  return storage.openStore(url, { native: process.env[DERIVED] === undefined, ...options });
+}
+
+export function createStore(url: string): Promise<storage.Store> {
+  return storage.createStore(url, { native: process.env[DERIVED] === undefined });
+}

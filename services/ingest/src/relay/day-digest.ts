@@ -1,0 +1,88 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DeviceDigest, metricsOf } from '@tidegauge/copy';
+import type { Reading } from '@tidegauge/readings';
+import type { RangeCursor, Store } from '@tidegauge/storage';
+
+const DAY_US = 86_400_000_000;
+/** The day of the latest time of a reading, counted since the epoch. */
+export const MOST_DAY = Math.floor(Number.MAX_SAFE_INTEGER / DAY_US);
+/** Readings that are read at once. In between, other work has time. */
+const PAGE = 1000;
+
+/**
+ * The number and the digest of the readings of one device on one UTC day, as docs/copy.md defines it, but with 0 as the time
+ * of receipt: a message that is received again after a crash has another one, and not all stores keep the first.
+ */
+export interface DayFigures {
+  readonly count: number;
+  /** 64 hexadecimal digits; empty without readings. */
+  readonly digest: string;
+}
+
+/** The UTC day of a time in microseconds, counted since the epoch. */
+export function dayOf(time: number): number {
+  return Math.floor(time / DAY_US);
+}
+
+/**
+ * The readings of a device on one day, by metric and time, in pages of up to 1,000. No read stays open between two pages.
+ *
+ * @param until only readings before it, microseconds since the epoch
+ */
+export async function* readingsOfDay(
+  store: Store,
+  device: string,
+  day: number,
+  until: number,
+): AsyncGenerator<Reading[]> {
+  const bounds = { from: day * DAY_US, to: Math.min((day + 1) * DAY_US, until) };
+  if (bounds.to <= bounds.from) return;
+  for (const metric of await metricsOf(store, device)) {
+    for (let after: RangeCursor | null = null; ; ) {
+      const query = { device, metric, ...bounds, order: 'asc' as const, limit: PAGE };
+      const page: Reading[] = [];
+      for await (const part of store.readings.pages(after === null ? query : { ...query, after }))
+        page.push(...part);
+      if (page.length > 0) yield page;
+      if (page.length < PAGE) break;
+      after = { time: page.at(-1)!.time, metric };
+      await nextTurn();
+    }
+  }
+}
+
+/**
+ * @param until as for `readingsOfDay`
+ * @throws {StoreError}
+ */
+export async function dayFigures(
+  store: Store,
+  device: string,
+  day: number,
+  until: number,
+): Promise<DayFigures> {
+  const digest = new DeviceDigest();
+  for await (const page of readingsOfDay(store, device, day, until))
+    for (const reading of page) digest.add({ ...reading, received: 0 });
+  const found = digest.days().get(day);
+  return found === undefined
+    ? { count: 0, digest: '' }
+    : { count: found.count, digest: found.digest.toString('hex') };
+}
+
+/** The first day from `from` on with readings of a device before the time `until`; null when there is none. */
+export async function nextDay(
+  store: Store,
+  device: string,
+  from: number,
+  until: number,
+): Promise<number | null> {
+  let first = Number.POSITIVE_INFINITY;
+  const bounds = { from: from * DAY_US, to: until };
+  if (bounds.to <= bounds.from) return null;
+  for (const metric of await metricsOf(store, device)) {
+    const query = { device, metric, ...bounds, order: 'asc' as const, limit: 1 };
+    for await (const { time } of store.readings.range(query)) first = Math.min(first, time);
+  }
+  return first === Number.POSITIVE_INFINITY ? null : dayOf(first);
+}
