@@ -184,6 +184,7 @@ export class FakeIngest {
       this.explained.push(await bodyOf(request));
       json(response, 200, this.explanation);
     } else if (area === 'routes') await this.#addRoute(request, response);
+    else if (area === 'relay') json(response, 200, {});
     else if (id === undefined) this.#list(response, searchParams);
     else if (id === 'causes') json(response, 200, this.#causes());
     else if (request.method === 'POST' && verb === undefined) this.#step(response, id, searchParams);
