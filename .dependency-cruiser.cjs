@@ -105,7 +105,7 @@ module.exports = {
       comment: 'programs and services use packages, not the reverse',
       severity: 'error',
       from: { path: '^packages/[^/]+/src', pathNot: '^packages/test-support/' },
-      to: { path: '^(apps|services|lab|loadtests|scripts)/' },
+      to: { path: '^(apps|services|lab|loadtests|bench|experiments|scripts)/' },
     },
     {
       name: 'test-support-in-tests-only',
@@ -122,14 +122,14 @@ module.exports = {
       comment: 'lab and loadtests use packages/test-support, not the reverse',
       severity: 'error',
       from: { path: '^packages/test-support/' },
-      to: { path: '^(services|lab|loadtests|dashboards|stacks)/' },
+      to: { path: '^(services|lab|loadtests|bench|experiments|dashboards|stacks)/' },
     },
     {
       name: 'clients-stand-alone',
       comment: 'a client is published: it imports no other package of this project',
       severity: 'error',
       from: { path: '^clients/[^/]+/src' },
-      to: { path: '^(apps|packages|services|lab|loadtests|scripts)/' },
+      to: { path: '^(apps|packages|services|lab|loadtests|bench|experiments|scripts)/' },
     },
     {
       name: 'storage-imports-readings-only',
@@ -161,7 +161,14 @@ module.exports = {
       comment: 'the lab is for tests, benchmarks and npm start',
       severity: 'error',
       from: { path: '^services/[^/]+/src' },
-      to: { path: '^(lab|loadtests|scripts)/' },
+      to: { path: '^(lab|loadtests|bench|experiments|scripts)/' },
+    },
+    {
+      name: 'loadtests-below-experiments-below-bench',
+      comment: 'experiments run operations of load tests; benchmarks use both',
+      severity: 'error',
+      from: { path: '^(loadtests|experiments)/' },
+      to: { path: '^(bench|experiments)/', pathNot: '^$1/' },
     },
     { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
     {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The Node that runs TypeScript without a build step, from the npm package `node`. */
 export const NODE = join(ROOT, 'node_modules', '.bin', 'node');
-/** A small young generation keeps a service within a 1 GB board's means; measured in bench:ingest. */
+/** A small young generation keeps a service within a 1 GB board's means; measured by `npm run bench -- ingest`. */
 export const NODE_FLAGS = ['--max-semi-space-size=8'];
 /**
  * With types stripped and code compiled once, a service starts faster and 25 MB smaller. With one arena of malloc, Node's
@@ -31,7 +31,7 @@ export const PYTHON_PACKAGES = [
   'sensors-sim',
   'clients/python',
   'examples/sensors/python',
-  'loadtests/analysis',
+  'experiments/analysis',
 ];
 
 /**
@@ -59,7 +59,7 @@ export function setUpSimulator() {
     const [site] = readdirSync(join(ROOT, '.venv', 'lib')).map((version) =>
       join(ROOT, '.venv', 'lib', version, 'site-packages'),
     );
-    const folders = ['sensors-sim/src', 'clients/python/src', 'loadtests/analysis/src'];
+    const folders = ['sensors-sim/src', 'clients/python/src', 'experiments/analysis/src'];
     writeFileSync(join(site, 'tidegauge.pth'), folders.map((folder) => `${join(ROOT, folder)}\n`).join(''));
   });
 }
@@ -76,9 +76,9 @@ export async function setUpPython() {
 /** Adds the statistics of experiments to `.venv`. */
 export async function setUpAnalysis() {
   await setUpSimulator();
-  const sources = ['loadtests/analysis/requirements.txt'];
+  const sources = ['experiments/analysis/requirements.txt'];
   await once(join(ROOT, '.venv', '.tidegauge-analysis'), sources, 'the statistics of experiments', [''], () =>
-    pip(['--require-hashes', '-r', 'loadtests/analysis/requirements.txt']),
+    pip(['--require-hashes', '-r', 'experiments/analysis/requirements.txt']),
   );
 }
 

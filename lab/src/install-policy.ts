@@ -6,7 +6,7 @@
  */
 export function assertMayInstall(what: string): void {
   if (process.env.TIDEGAUGE_INSTALL !== 'no') return;
-  throw new Error(`${what} is not installed; to install it, run: npm run test:servers -- --install`);
+  throw new Error(`${what} is not installed; to install it, run: npm test -- servers --install`);
 }
 
 /** The policy of a test file that runs without the test runner. */

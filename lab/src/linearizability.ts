@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { buildOwnGoProgram, requiredVersion } from './go-program.ts';
 
-const FOLDER = fileURLToPath(new URL('../../loadtests/linearizability/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../bench/linearizability/', import.meta.url));
 
 /**
- * The path of the program in loadtests/linearizability, which judges histories with Porcupine. It is built if it is missing
+ * The path of the program in bench/linearizability, which judges histories with Porcupine. It is built if it is missing
  * or if it has changed. This needs Go, and a few seconds.
  */
 export function buildLinearizability(): Promise<string> {

@@ -24,7 +24,7 @@ interface LockEntry {
 const MODULES = 'node_modules/';
 
 /** Requirements of the Python programs that users run. */
-export const PYTHON_REQUIREMENTS = ['sensors-sim/requirements.txt', 'loadtests/analysis/requirements.txt'];
+export const PYTHON_REQUIREMENTS = ['sensors-sim/requirements.txt', 'experiments/analysis/requirements.txt'];
 
 /** The npm packages of a lock file that are not for development only, and not part of this project. */
 export function npmComponents(lock: { readonly packages: Readonly<Record<string, LockEntry>> }): Component[] {

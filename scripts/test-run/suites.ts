@@ -22,7 +22,7 @@ export interface Suite {
 
 const inEach = (path: string): string[] => [
   `{packages,services,apps,clients}/*/test/${path}`,
-  `{lab,loadtests,dashboards,stacks,scripts}/test/${path}`,
+  `{lab,loadtests,bench,experiments,dashboards,stacks,scripts}/test/${path}`,
 ];
 const EMBEDDED_STORES = 'packages/storage/test/conformance/{sqlite,json,null,stores}.test.ts';
 
@@ -38,7 +38,11 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: [],
     folders: ['sensors-sim', 'clients/python'],
   },
-  analysis: { summary: 'the statistics of experiments (pytest)', files: [], folders: ['loadtests/analysis'] },
+  analysis: {
+    summary: 'the statistics of experiments (pytest)',
+    files: [],
+    folders: ['experiments/analysis'],
+  },
   embedded: {
     summary: 'SQLite and JSON stores, and the whole pipeline',
     files: [EMBEDDED_STORES, ...inEach('embedded/**/*.test.ts')],

@@ -42,7 +42,7 @@ def find_mosquitto() -> str:
     if path is None and os.environ.get('CI'):
         pytest.fail('mosquitto is not installed')
     if path is None:
-        pytest.skip('mosquitto is not installed; to install it, run: npm run test:servers -- --install')
+        pytest.skip('mosquitto is not installed; to install it, run: npm test -- servers --install')
     return path
 
 

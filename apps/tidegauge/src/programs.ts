@@ -73,13 +73,8 @@ export const PROGRAM_GROUPS: Readonly<Record<string, Readonly<Record<string, Pro
     lab: { module: 'lab/src/cli', summary: 'real servers on this machine', cloneOnly: true },
     loadtest: { module: 'loadtests/src/loadtest', summary: 'load tests with k6', cloneOnly: true },
     study: {
-      module: 'loadtests/src/study/main',
+      module: 'experiments/src/main',
       summary: 'experiments: a file in, a report out',
-      cloneOnly: true,
-    },
-    faults: {
-      module: 'loadtests/src/faults/main',
-      summary: 'looks for losses while parts fail',
       cloneOnly: true,
     },
   },

@@ -144,7 +144,7 @@ test('each threshold of an alert is drawn in a panel', () => {
 });
 
 test('alerts and panels use only metrics that a service exports', () => {
-  const sources = globSync('{services/*,packages/service,loadtests}/src/**/*.ts', { cwd: ROOT })
+  const sources = globSync('{services/*,packages/service,loadtests,experiments}/src/**/*.ts', { cwd: ROOT })
     .map((file) => readFileSync(join(ROOT, file), 'utf8'))
     .join('\n');
   const exported = new Set(

@@ -71,7 +71,7 @@ test('an error is one short line with the cause and the file of the whole output
 
 test('a process that may not install reports the command that installs the program', async (context) => {
   setInstall(context, 'no');
-  const command = /npm run test:servers -- --install/;
+  const command = /npm test -- servers --install/;
   await assert.rejects(findProgram('tidegauge-no-such-program', 'no-such-package'), command);
   await assert.rejects(
     runInstaller('download nothing', 'true', []),

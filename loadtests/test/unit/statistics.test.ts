@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { timeCount } from '@tidegauge/loadtests/benches/timing';
 import { showNumber } from '@tidegauge/loadtests/results/show-number';
 import { median, quantile } from '@tidegauge/loadtests/results/statistics';
 import { textTable } from '@tidegauge/loadtests/results/table';
@@ -30,32 +29,4 @@ test('a table is aligned in columns, also when rows are short', () => {
 
 test('numbers below 100 are shown with one decimal digit, and others without', () => {
   assert.deepEqual([0.04, 12.34, 123.4, 12345.6].map(showNumber), ['0.0', '12.3', '123', '12,346']);
-});
-
-test('each operation runs once, and at most the given number at once', async () => {
-  const seen: number[] = [];
-  let running = 0;
-  let most = 0;
-  const timing = await timeCount(20, 4, async (number) => {
-    running++;
-    most = Math.max(most, running);
-    await new Promise((resolve) => setImmediate(resolve));
-    seen.push(number);
-    running--;
-  });
-  assert.deepEqual(
-    seen.toSorted((a, b) => a - b),
-    Array.from({ length: 20 }, (_, index) => index),
-  );
-  assert.equal(most, 4);
-  assert.ok(timing.perSecond > 0 && timing.p50Ms <= timing.p99Ms);
-});
-
-test('an operation that fails ends the run', async () => {
-  await assert.rejects(
-    timeCount(3, 1, async (number) => {
-      if (number === 1) throw new Error('second');
-    }),
-    /second/,
-  );
 });

@@ -146,7 +146,7 @@ test('every test file belongs to a suite, and to one job', () => {
   const files = named.filter((file) => file.endsWith('.ts'));
   assert.deepEqual(
     named.filter((file) => !files.includes(file)),
-    ['sensors-sim', 'clients/python', 'loadtests/analysis'],
+    ['sensors-sim', 'clients/python', 'experiments/analysis'],
   );
   assert.equal(new Set(files).size, files.length);
   const exclude = ['**/node_modules/**'];

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { parseStudy } from '@tidegauge/experiments/file/read-study';
+import type { Driver, Level, RunDocument, SeriesPlan } from '@tidegauge/experiments/model';
+import { labPlace } from '@tidegauge/experiments/places/lab';
+import { makePlan } from '@tidegauge/experiments/plan';
+import { QUERIES } from '@tidegauge/loadtests/operations/read-load';
+import { openStore } from '@tidegauge/storage';
+import { openSingle } from '../study/single-series.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegauge-queries-test-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const THREADS = 4;
+let files = 0;
+
+/** One deployment, and its series: one for each query. */
+async function deploy(
+  t: TestContext,
+  store: string,
+  drivers: readonly Driver[],
+  queries: readonly Level[],
+  volume = 100,
+) {
+  const text = [
+    'study: queries',
+    `hard: { store: ${store} }`,
+    `easy: { workload: [${queries.join(', ')}], driver: [${drivers.join(', ')}] }`,
+    `fixed: { records: 3000, volume: ${volume}, operations: one-each, threads: ${THREADS} }`,
+    'valid: { foreignCpu: null, throttled: null, swap: null, clockStep: null }',
+  ].join('\n');
+  const study = await parseStudy(text, { name: 'queries.yml', directory: folder }, { on: 'lab' });
+  const [plan] = makePlan(study).deployments;
+  const { signal } = new AbortController();
+  const deployment = await labPlace().deploy(plan!.hard, study, signal);
+  t.after(() => deployment.stop());
+  const open = async (series: SeriesPlan) => {
+    const opened = await openSingle(deployment, plan!, series, study, signal);
+    t.after(() => opened.close());
+    return opened;
+  };
+  return { deployment, series: plan!.series, open };
+}
+
+type Opened = Awaited<ReturnType<Awaited<ReturnType<typeof deploy>>['open']>>;
+
+async function runOnce(opened: Opened, driver: Driver) {
+  files += 1;
+  const csvPath = join(folder, `${files}.csv.gz`);
+  const document = await opened.run({
+    ...{ run: `run-${files}`, driver, trial: 1, attempt: 1, warmup: false, csvPath },
+  });
+  const rows = gunzipSync(readFileSync(csvPath)).toString().trimEnd().split('\n').slice(1);
+  return { document, rows: rows.map((row) => row.split(',')) };
+}
+
+function damagedOf({ checks }: RunDocument) {
+  return checks.find(({ rule }) => rule === 'damaged')!;
+}
+
+const STORES: readonly (readonly [store: string, drivers: readonly Driver[], queries: readonly Level[]])[] = [
+  ['sqlite', ['raw', 'app'], QUERIES],
+  ['postgres', ['raw', 'published'], ['q3', 'q5']],
+  ['cassandra', ['raw', 'published'], ['q3', 'q7']],
+];
+
+for (const [store, drivers, queries] of STORES) {
+  test(`${store}: all drivers read the same readings, and every answer is right`, async (t) => {
+    const { series, open } = await deploy(t, store, drivers, queries);
+    const loaded: string[] = [];
+    for (const each of series) {
+      const opened = await open(each);
+      loaded.push(...(await opened.load(1)).map(({ driver, records }) => `${driver} ${records}`));
+      for (const driver of drivers) {
+        const { document, rows } = await runOnce(opened, driver);
+        const what = `${each.easy.workload} ${driver}: ${JSON.stringify(document.checks)}`;
+        assert.ok(document.valid, what);
+        assert.equal(document.done, THREADS, what);
+        assert.equal(rows.length, THREADS);
+        assert.ok(rows.every(([, name, , status]) => name === 'QUERY' && status === 'OK'));
+        if (driver === 'published') {
+          assert.ok(rows.every(([, , latency]) => Number(latency) % 1000 === 0));
+          continue;
+        }
+        assert.equal(damagedOf(document).measured, 0, what);
+        assert.match(damagedOf(document).note!, new RegExp(`^${THREADS} records were checked`));
+      }
+      await opened.close();
+    }
+    // The first driver of the first series loads for all.
+    assert.deepEqual(loaded, [`${drivers[0]} 3000`]);
+  });
+}
+
+test('a wrong sum is found, and a volume is not mixed with another one', async (t) => {
+  const { deployment, series, open } = await deploy(t, 'sqlite', ['raw'], ['q9'], 20);
+  const opened = await open(series[0]!);
+  const [load] = await opened.load(1);
+  assert.equal(load!.records, 600);
+  const store = await openStore((await deployment.storeUrl('study_readings_3000_20', {}))!);
+  t.after(() => store.close());
+  for await (const reading of store.readings.range({ device: 'retail/c0', limit: 1 })) {
+    await store.readings.write([{ ...reading, value: Number(reading.value) + 0.25 }]);
+  }
+  const { document, rows } = await runOnce(opened, 'raw');
+  assert.equal(document.valid, false);
+  assert.equal(damagedOf(document).measured, THREADS);
+  assert.ok(rows.every(([, , , status]) => status === 'UNEXPECTED_STATE'));
+  await opened.close();
+  const marker = (await store.devices.get('retail/load'))!;
+  await store.devices.put({ ...marker, attributes: { ...marker.attributes, readings: 1200 } });
+  const again = await open(series[0]!);
+  await assert.rejects(again.load(1), /the store has 1200 readings of another load, not 600/);
+});
