@@ -69,7 +69,7 @@ const FULL: Sizes = {
 };
 const QUICK: Sizes = {
   records: 200,
-  demandMs: 50,
+  demandMs: 200,
   firstWarmUpMs: 100,
   warmUpMs: 50,
   blockMs: 30,
