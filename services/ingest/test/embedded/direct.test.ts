@@ -20,11 +20,13 @@ async function setUp(context: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-direct-'));
   const store = `sqlite:${join(directory, 'store.db')}`;
   const port = await freePort();
-  const started: IngestProcess[] = [];
+  const started: Promise<IngestProcess>[] = [];
   const clients: MqttClient[] = [];
   context.after(async () => {
     for (const client of clients) await client.endAsync(true);
-    for (const ingest of started) await ingest.kill();
+    // A test that fails can be starting another one.
+    for (const start of await Promise.allSettled(started))
+      if (start.status === 'fulfilled') await start.value.kill();
     await rm(directory, { recursive: true });
   });
   return {
@@ -33,9 +35,9 @@ async function setUp(context: TestContext) {
     port,
     async start(env: Readonly<Record<string, string>> = {}) {
       const listen = { LISTEN: `mqtt://127.0.0.1:${port}` };
-      const ingest = await startIngestProcess({ STORE: store, DATA_DIR: directory, ...listen, ...env });
+      const ingest = startIngestProcess({ STORE: store, DATA_DIR: directory, ...listen, ...env });
       started.push(ingest);
-      return ingest;
+      return await ingest;
     },
     async client(options: IClientOptions = {}, url = `mqtt://127.0.0.1:${port}`) {
       const client = await mqtt.connectAsync(url, { reconnectPeriod: 100, ...options }, false);
@@ -96,7 +98,7 @@ client.reconnect_delay_set(min_delay=1, max_delay=1)
 client.max_inflight_messages_set(50)
 acknowledged = set()
 client.on_publish = lambda client, userdata, identifier, reason, properties: acknowledged.add(identifier)
-client.connect('127.0.0.1', port)
+client.connect_async('127.0.0.1', port)  # Ingest can be killed before this program has started.
 client.loop_start()
 for n in range(count):
     client.publish('sensors/paho/t', '{"t":%d,"v":%d,"boot":"b","seq":%d}' % (1795262400000 + n, n, n), qos=1)
