@@ -3,6 +3,7 @@ import { drawFigures } from '@tidegauge/loadtests/results/run-analysis';
 import { say } from '@tidegauge/loadtests/say';
 import { STORES } from '@tidegauge/loadtests/targets/store-places';
 import {
+  boolean,
   type Config,
   defineConfig,
   duration,
@@ -71,6 +72,11 @@ const SETTINGS = defineConfig({
     default: 'durable',
     help: 'When ingest acknowledges. received loses messages, which the check must find.',
   },
+  heal: {
+    kind: boolean(),
+    default: 'false',
+    help: 'Sensors keep what they sent, and send it again when ingest requests it. Then what the broker loses must be stored too.',
+  },
   picture: { kind: outputFile(), help: 'Draw the run over time to this file as SVG.' },
   seed,
   quick,
@@ -86,7 +92,7 @@ export const program = defineBench({
     'build Toxiproxy with Go once.',
   settings: SETTINGS,
   check: (config) => (config.profile === LIST ? null : planOf(config)),
-  async run({ store, seed, messages, hold, ack, picture, quick }, plan, context) {
+  async run({ store, seed, messages, hold, ack, heal, picture, quick }, plan, context) {
     if (plan === null) {
       process.stdout.write(listOf());
       return {};
@@ -98,11 +104,11 @@ export const program = defineBench({
       replicas: profile.replicas,
       disks: disksOf(profile),
       links: linksOf(profile, store),
-      brokerLoses: brokerLoses(profile),
+      brokerLoses: brokerLoses(profile) && !heal,
       systemCalls: changesSystemCalls(profile),
       environment: { ACK: ack, ...(ack === 'received' ? { SPOOL_MAX_BYTES: '0' } : {}) },
     };
-    const options = { profile, scene, rate, messages, hold, seed, isQuick: quick, say };
+    const options = { profile, scene, rate, messages, hold, seed, heals: heal, isQuick: quick, say };
     const run = await runProfile(options, context);
     const figures = figuresOf(run);
     const title = `${name} on ${store}, ${way === 'direct' ? 'direct' : 'through mosquitto'}, ${rate} messages/s, seed ${seed}`;
@@ -124,7 +130,7 @@ interface Plan {
 
 /** @throws {ConfigError} when the profile is not possible with the store or the way */
 function planOf(config: Config<typeof SETTINGS>): Plan {
-  const { profile: name, store, way: given, replicas, without, rate, quick } = config;
+  const { profile: name, store, way: given, replicas, without, rate, heal, quick } = config;
   if (without !== null && name !== RANDOM) throw mistake(`--without is for ${RANDOM}`);
   const planned =
     name === RANDOM ? randomProfile(store, given ?? 'broker', replicas ?? 1, without ?? []) : PROFILES[name]!;
@@ -132,6 +138,8 @@ function planOf(config: Config<typeof SETTINGS>): Plan {
   const way = given ?? profile.way;
   if (way === 'direct' && profile.replicas > 1)
     throw mistake(`${name} has ${profile.replicas} replicas, which need --way broker`);
+  if (heal && (way === 'direct' || profile.replicas > 1))
+    throw mistake('--heal needs --way broker and one replica: others lose nothing, or request nothing');
   for (const fault of profile.faults) {
     const reason = refusal(fault, store, way, profile.replicas);
     if (reason !== null) throw mistake(reason);

@@ -155,6 +155,21 @@ export const FAULTS = {
       return () => scene.broker!.restart();
     },
   },
+  'queue-kill': {
+    summary: 'kill -9 of ingest, and then of the broker, which loses the queue of that time',
+    way: 'broker',
+    oneReplica: BROKER_FORGETS,
+    brokerLoses: true,
+    async begin({ scene }) {
+      const [replica] = scene.replicas;
+      await replica!.kill();
+      return async () => {
+        await scene.broker!.kill();
+        await scene.broker!.restart();
+        await replica!.start();
+      };
+    },
+  },
   'store-stop': {
     summary: 'kill -9 of the server of the store',
     refusal: needsServer,

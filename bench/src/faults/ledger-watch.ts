@@ -17,9 +17,18 @@ export interface Named {
 }
 
 /** A device: its stream, and its place there. */
-interface Owner {
+export interface Owner {
   readonly flow: Flow;
   readonly place: number;
+}
+
+/** The owners of all devices, by name. */
+export function ownersOf(flows: readonly Flow[]): ReadonlyMap<string, Owner> {
+  const owners = new Map<string, Owner>();
+  for (const flow of flows)
+    for (let place = 0; place < flow.stream.devices; place++)
+      for (const device of flow.stream.devicesOf(place)) owners.set(device, { flow, place });
+  return owners;
 }
 
 /**
@@ -36,11 +45,7 @@ export class LedgerWatch {
 
   constructor(flows: readonly Flow[]) {
     this.#flows = flows;
-    const owners = new Map<string, Owner>();
-    for (const flow of flows)
-      for (let place = 0; place < flow.stream.devices; place++)
-        for (const device of flow.stream.devicesOf(place)) owners.set(device, { flow, place });
-    this.#owners = owners;
+    this.#owners = ownersOf(flows);
   }
 
   /** Takes a sample of the ledger. */

@@ -70,6 +70,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   'ingest-restart': only('ingest-restart', 5, 0.5),
   'broker-restart': only('broker-restart', 5, 2),
   'broker-kill': only('broker-kill', 5, 2),
+  'queue-kill': only('queue-kill', 5, 5),
   'store-stop': only('store-stop', 3, 15),
   'store-freeze': only('store-freeze', 1, 60),
   outage: profile(

@@ -104,7 +104,7 @@ function failuresOf({ published, acknowledged, readings, quarantine, named, prob
 }
 
 export function textOf(title: string, figures: Figures): string {
-  const { readings, quarantine, broker, named, faults, failures } = figures;
+  const { readings, quarantine, broker, healed, named, faults, failures } = figures;
   const undecodable: readonly (readonly string[])[] =
     quarantine.acknowledged === 0
       ? []
@@ -127,6 +127,13 @@ export function textOf(title: string, figures: Figures): string {
       : [
           ['lost by sensors', show(named.lost)],
           ['listed by ingest', `${show(named.listed)}${named.truncated ? ', not complete' : ''}`],
+        ]),
+    ...(healed === null
+      ? []
+      : [
+          ['requests for missing readings', show(healed.requests)],
+          ['messages sent again', show(healed.messages)],
+          ['complete after the faults', orNone(healed.seconds, (value) => `${value.toFixed(1)} s`)],
         ]),
     ['received again', show(figures.redelivered)],
     ['faults', show(faults.length)],

@@ -14,6 +14,7 @@ import {
   type Quarantined,
   type Verdict,
 } from './judge.ts';
+import { Keeper } from './keeper.ts';
 import type { Named } from './ledger-watch.ts';
 import type { Profile, Step } from './profiles.ts';
 import { makeScene, type Scene, type ScenePlan } from './scene.ts';
@@ -26,6 +27,8 @@ const FIRST_STORED_MS = 60_000;
 /** Longest time to recover, in addition to three times the length of the fault. */
 const RECOVER_MS = 180_000;
 const ACKNOWLEDGED_MS = 180_000;
+/** After the faults, what sensors kept must be stored within this time. */
+const HEALED_MS = 60_000;
 /** Nothing may arrive for this time at the end. */
 const QUIET_MS = 2000;
 
@@ -39,6 +42,8 @@ export interface RunOptions {
   /** Seconds of each fault; null: those of the profile. */
   readonly hold: number | null;
   readonly seed: number;
+  /** Sensors keep what they sent, and answer requests for missing readings. Needs a broker and one replica. */
+  readonly heals: boolean;
   readonly isQuick: boolean;
   readonly say: (line: string) => void;
 }
@@ -50,6 +55,14 @@ export interface Happened {
   readonly end: number;
 }
 
+/** What sensors sent again. */
+export interface Healed {
+  readonly requests: number;
+  readonly messages: number;
+  /** From the end of the traffic until nothing that sensors kept was missing. null: not within the limit. */
+  readonly seconds: number | null;
+}
+
 export interface Run {
   readonly seconds: number;
   readonly published: number;
@@ -59,6 +72,8 @@ export interface Run {
   readonly readings: Verdict;
   readonly quarantine: Quarantined;
   readonly broker: BrokerLoss;
+  /** null: sensors kept nothing. */
+  readonly healed: Healed | null;
   /** What the ledger of ingest lists; null: there are several. */
   readonly named: Named | null;
   /** With sensors that are connected to ingest: times from when messages were due to their acknowledgement. */
@@ -88,6 +103,8 @@ export async function runProfile(options: RunOptions, { closers, signal }: Bench
     random: seeded(seed, STREAMS.sensors),
   });
   closers.add(async () => traffic.stop());
+  const keeper = options.heals ? await Keeper.start(scene.port, traffic.flows) : null;
+  if (keeper !== null) closers.add(() => keeper.stop());
   const timeline = new Timeline(scene, traffic, epoch);
   closers.add(() => timeline.stop());
   await waitUntil('the first stored reading', () => (timeline.samples.at(-1)?.storedUntil ?? -1) > 0, {
@@ -97,10 +114,18 @@ export async function runProfile(options: RunOptions, { closers, signal }: Bench
   const run = new Pass(options, scene, traffic, timeline, signal);
   await run.all();
   traffic.end();
+  const { flows, times } = traffic;
+  const { witness } = scene;
+  const owed: Owed = ({ stream, acknowledged }, number) =>
+    acknowledged.has(number) && (witness === null || witness.has(stream.kind, number));
   await run.settle();
   const [first] = scene.replicas;
-  const ledger = await first!.ledger();
-  if (ledger !== null) timeline.watch?.look(ledger);
+  const look = async (): Promise<void> => {
+    const ledger = await first!.ledger();
+    if (ledger !== null) timeline.watch?.look(ledger);
+  };
+  await look();
+  const healed = keeper === null ? null : await run.heal(keeper, look, owed);
   const seconds = timeline.now;
   await timeline.stop();
   for (const replica of scene.replicas) {
@@ -110,10 +135,6 @@ export async function runProfile(options: RunOptions, { closers, signal }: Bench
   traffic.stop();
   if (timeline.unbalanced > 0)
     run.problems.push(`the ledger did not add up in ${timeline.unbalanced} samples`);
-  const { flows, times } = traffic;
-  const { witness } = scene;
-  const owed: Owed = ({ stream, acknowledged }, number) =>
-    acknowledged.has(number) && (witness === null || witness.has(stream.kind, number));
   return {
     seconds,
     published: traffic.sent,
@@ -123,6 +144,7 @@ export async function runProfile(options: RunOptions, { closers, signal }: Bench
     readings: await judgeReadings(flows, owed, scene.storeUrl),
     quarantine: judgeQuarantine(flows, owed, scene),
     broker: judgeBroker(flows, owed),
+    healed,
     named: timeline.watch?.judge(owed) ?? null,
     times: scene.broker === null ? times : null,
     redelivered: scene.replicas.reduce((sum, { counts }) => sum + counts.duplicate, 0),
@@ -235,6 +257,28 @@ class Pass {
       received = now;
       return performance.now() - since > QUIET_MS;
     });
+  }
+
+  /** Waits until the ledger lists nothing that sensors kept. */
+  async heal(keeper: Keeper, look: () => Promise<void>, owed: Owed): Promise<Healed> {
+    const begin = performance.now();
+    let seconds: number | null = null;
+    try {
+      await waitUntil(
+        'the sensors to send again what is missing',
+        async () => {
+          this.#signal.throwIfAborted();
+          await look();
+          return this.#timeline.watch!.judge(owed)!.wrong === 0;
+        },
+        { timeoutMs: HEALED_MS },
+      );
+      seconds = (performance.now() - begin) / 1000;
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      this.problems.push((error as Error).message);
+    }
+    return { requests: keeper.requests, messages: keeper.sentAgain, seconds };
   }
 
   async #sleep(seconds: number): Promise<void> {

@@ -34,7 +34,8 @@ export interface Stream extends StreamPlan {
 export const GATEWAY_DEVICES = 20;
 export const METRIC = 'temperature';
 export const BOOT = 'b1';
-const ROOT = 'faults';
+/** The first level of all devices. */
+export const ROOT = 'faults';
 const DAY = 86_400_000_000;
 /**
  * Devices of a stream whose sensors lose a reading in so many, and how many each loses at most: `GET /ledger` lists the

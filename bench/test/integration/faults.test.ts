@@ -43,6 +43,13 @@ test('a random sequence of all faults on SQLite loses nothing, and its figures a
   assert.match(readFileSync(picture, 'utf8'), /<desc id="svg-faults-desc">random on sqlite/);
 });
 
+test('sensors send again what the broker lost, until nothing is missing', { skip }, () => {
+  const { code, stdout, stderr } = faults('queue-kill', '--quick', '--heal');
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /messages sent again +[1-9]/);
+  assert.match(stdout, /nothing acknowledged is missing, and nothing is stored twice/);
+});
+
 test('power cuts of the disk of ingest lose nothing that it has acknowledged, and its ledger keeps all names', {
   skip: 'skip' in disk ? disk.skip : false,
 }, () => {

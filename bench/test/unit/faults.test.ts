@@ -107,6 +107,7 @@ const RUN: Run = {
   readings: { acknowledged: 1000, stored: 1000, missing: 0, duplicate: 0, unacknowledged: 0, listed: [] },
   quarantine: { acknowledged: 0, kept: 0, missing: [] },
   broker: { messages: 0, listed: [] },
+  healed: null,
   named: { lost: 5, listed: 5, wrong: 0, wentBack: 0, truncated: false },
   times: null,
   redelivered: 0,
