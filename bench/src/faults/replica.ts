@@ -71,6 +71,12 @@ export class Replica {
     return code;
   }
 
+  /** The URL of its HTTP server. @throws {TypeError} while it does not run */
+  get url(): string {
+    if (this.#process === null) throw new TypeError('ingest does not run');
+    return this.#process.url;
+  }
+
   /** The id of its process; null while it does not run. */
   get pid(): number | null {
     return this.#process?.pid ?? null;

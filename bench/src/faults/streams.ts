@@ -48,13 +48,16 @@ const MOST_LOST = 50;
 /** Age of the first reading of a stream of old readings, microseconds. */
 const OLD = 30 * DAY;
 
-/** @param rate messages per second of the whole run */
-export function makeStream(plan: StreamPlan, rate: number): Stream {
+/**
+ * @param rate messages per second of the whole run
+ * @param root the first level of its devices
+ */
+export function makeStream(plan: StreamPlan, rate: number, root = ROOT): Stream {
   const { kind, devices, share } = plan;
   const own = Math.max(1, Math.round(rate * share));
   const start = kind === 'old' ? now() - OLD : now();
   const step = 1e6 / own;
-  const names = Array.from({ length: devices }, (_, device) => `${ROOT}/${kind}/probe-${device}`);
+  const names = Array.from({ length: devices }, (_, device) => `${root}/${kind}/probe-${device}`);
   const below = names.map((name) =>
     kind === 'gateway'
       ? Array.from({ length: GATEWAY_DEVICES }, (_, part) => `${name}/part-${part}`)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { freshDevice, reading, series, stored, T0, writeFirmly } from './data.ts';
+import { hasOnlyDerived } from './open.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 export function concurrency(target: StoreTarget): void {
@@ -73,7 +74,8 @@ export function concurrency(target: StoreTarget): void {
       while (!done) {
         const [bucket] = (await subject.store.readings.aggregate(query)).buckets;
         await new Promise(setImmediate);
-        if (bucket === undefined || !subject.store.capabilities.atomicBatches) continue;
+        // A derived call reads the range in several steps.
+        if (bucket === undefined || !subject.store.capabilities.atomicBatches || hasOnlyDerived()) continue;
         assert.equal(bucket.count, size);
         assert.equal(bucket.min, bucket.max);
       }

@@ -9,10 +9,15 @@ export function testDerived(): void {
   process.env[DERIVED] = 'true';
 }
 
+/** Whether stores have only the native calls that cannot be derived. */
+export function hasOnlyDerived(): boolean {
+  return process.env[DERIVED] !== undefined;
+}
+
 export function openStore(url: string, options: storage.OpenOptions = {}): Promise<storage.Store> {
-  return storage.openStore(url, { native: process.env[DERIVED] === undefined, ...options });
+  return storage.openStore(url, { native: !hasOnlyDerived(), ...options });
 }
 
 export function createStore(url: string): Promise<storage.Store> {
-  return storage.createStore(url, { native: process.env[DERIVED] === undefined });
+  return storage.createStore(url, { native: !hasOnlyDerived() });
 }

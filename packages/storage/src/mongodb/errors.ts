@@ -27,6 +27,7 @@ const WRITE_CONCERN = 'set the w option to at most the number of members of the 
 const NO_PRIMARY = 'the replica set is choosing another primary, or a server stops: wait';
 const DOCUMENT = 'the server accepts documents of at most 16 MiB';
 const SHARDS = 'shards are moving: write again';
+const COLLISION = 'other processes write the same documents: write again';
 const SERVER = 'see the log of the server';
 const SUITABLE = 'use MongoDB 4.4 or later, or FerretDB 2';
 const SLOW = 'the server is slow: raise the timeout option, or give the server more resources';
@@ -57,7 +58,7 @@ export const SERVER_CODES: Readonly<Record<number, Meaning>> = {
   89: ['TIMEOUT', SLOW],
   91: ['UNAVAILABLE', NO_PRIMARY],
   100: ['MISCONFIGURED', WRITE_CONCERN],
-  112: ['UNAVAILABLE', 'other processes write the same documents: write again'],
+  112: ['UNAVAILABLE', COLLISION],
   115: ['MISCONFIGURED', SUITABLE],
   121: ['REJECTED', 'a rule of the collection refuses the document'],
   133: ['UNAVAILABLE', NO_PRIMARY],
@@ -143,6 +144,7 @@ function meaningOf(error: unknown): Meaning | null {
 function ofServer(error: MongoServerError): Meaning {
   // BadValue (2) is also used for a document that is too large (FerretDB), and for w above 1 on a single server.
   if (/larger than/i.test(error.message)) return ['REJECTED', DOCUMENT];
+  if (isDeadlock(error)) return ['UNAVAILABLE', COLLISION];
   if (/not replicated|'w' > 1/.test(error.message)) return ['MISCONFIGURED', WRITE_CONCERN];
   // A batch whose connection failed contains the error of the connection.
   const inner: unknown = error.errorResponse;

@@ -55,6 +55,7 @@ const CASES: readonly [string, StoreErrorCode, Error][] = [
   ['members that do not confirm in time', 'TIMEOUT', server(64)],
   ['more members asked for than there are', 'MISCONFIGURED', server(100)],
   ['w on a single server', 'MISCONFIGURED', server(2, `cannot use 'w' > 1 when a host is not replicated`)],
+  ['a deadlock in FerretDB', 'UNAVAILABLE', server(16_908_292, 'deadlock detected')],
   ['a primary that stepped down', 'UNAVAILABLE', server(189)],
   ['a document too large for MongoDB', 'REJECTED', server(10334)],
   ['a document too large for FerretDB', 'REJECTED', server(2, 'Size 17 is larger than MaxDocumentSize 16')],
