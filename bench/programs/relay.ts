@@ -47,11 +47,9 @@ const settings = defineConfig({
 const DEVICES = 30;
 const CONNECTIONS = 2;
 const STALL_MS = 10_000;
-/** Seconds of a cut, at most; of the last one, after which the rate of the backlog is measured; and between cuts. */
-const CUT_SECONDS = 4;
-const LAST_CUT_SECONDS = 60;
-const QUICK_LAST_CUT_SECONDS = 3;
-const BETWEEN_SECONDS = 2;
+/** Of a cut, at most; of the last one, after which the rate of the backlog is measured; and between cuts. */
+const PACE = { cutSeconds: 4, lastCutSeconds: 60, betweenSeconds: 2 } as const;
+const QUICK_PACE: Pace = { cutSeconds: 1, lastCutSeconds: 3, betweenSeconds: 0.5 };
 /** Every third cut kills a process, and every sixth cuts power instead. */
 const KILL_EVERY = 3;
 const POWER_EVERY = 6;
@@ -61,6 +59,8 @@ const REQUEST_MS = 5000;
 const NO_LIMIT = { delayMs: 0, jitterMs: 0, kilobitsPerSecond: null } as const;
 const STREAMS = { sensors: 0, faults: 1 } as const;
 const STORED_PAGE = 1_000_000;
+
+type Pace = Readonly<Record<keyof typeof PACE, number>>;
 
 /** An ingest process with its store. */
 interface Site {
@@ -100,13 +100,9 @@ export const program = defineBench({
     messages: messages ?? (quick ? 4000 : 1_000_000),
     rate: rate ?? (quick ? 600 : 3000),
     cuts: cuts ?? (quick ? 4 : 50),
-    lastCutSeconds: quick ? QUICK_LAST_CUT_SECONDS : LAST_CUT_SECONDS,
+    pace: quick ? QUICK_PACE : PACE,
   }),
-  async run(
-    _config,
-    { store, boards: stores, messages, rate, cuts, lastCutSeconds, seed },
-    { closers, signal },
-  ) {
+  async run(_config, { store, boards: stores, messages, rate, cuts, pace, seed }, { closers, signal }) {
     const random = seeded(seed, STREAMS.faults);
     const link = await openLink(closers);
     const centre = await openSite('centre', store, { METRICS_PORT: String(link.port) }, closers);
@@ -128,12 +124,11 @@ export const program = defineBench({
     const before = performance.now();
     for (let cut = 1; cut <= cuts || sent() < messages; cut++) {
       signal.throwIfAborted();
-      // Cuts are spread over the messages.
-      await sleepFor(cut <= cuts ? BETWEEN_SECONDS * random.double() : 1, signal);
-      if (cut <= cuts) await fail(cut, { link, centre, boards, random, signal });
+      await sleepFor(pace.betweenSeconds * random.double(), signal);
+      if (cut <= cuts) await fail(cut, { link, centre, boards, pace, random, signal });
     }
     await link.change('refuse');
-    await sleepFor(lastCutSeconds, signal);
+    await sleepFor(pace.lastCutSeconds, signal);
     for (const { traffic } of boards) traffic.end();
     await waitUntil(
       'the acknowledgement of all messages',
@@ -157,7 +152,7 @@ export const program = defineBench({
     process.stdout.write(textOf(results));
     process.stdout.write(
       `\n${published} messages in ${((begin - before) / 1000).toFixed(0)} s, ${cuts} cuts of the link\n` +
-        `backlog of ${lastCutSeconds} s: ${(waiting / 2 ** 20).toFixed(1)} MiB, sent in ${seconds.toFixed(1)} s, ` +
+        `backlog of ${pace.lastCutSeconds} s: ${(waiting / 2 ** 20).toFixed(1)} MiB, sent in ${seconds.toFixed(1)} s, ` +
         `${showNumber(caughtUp)} readings/s\npeak memory of the centre's ingest: ${mebibytes(centreBytes)}\n`,
     );
     const failure = results.flatMap(problemsOf).join('\n');
@@ -226,13 +221,14 @@ interface Failing {
   readonly link: CentreLinkPort;
   readonly centre: Site;
   readonly boards: readonly Board[];
+  readonly pace: Pace;
   readonly random: SeededRandom;
   readonly signal: AbortSignal;
 }
 
 /** One cut of the link, in which a process may be killed, or its power cut. */
-async function fail(cut: number, { link, centre, boards, random, signal }: Failing): Promise<void> {
-  const hold = CUT_SECONDS * random.double();
+async function fail(cut: number, { link, centre, boards, pace, random, signal }: Failing): Promise<void> {
+  const hold = pace.cutSeconds * random.double();
   await link.change(random.below(2) === 0 ? 'refuse' : 'drop');
   const sites = [centre, ...boards];
   if (cut % POWER_EVERY === 0) {

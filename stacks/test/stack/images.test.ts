@@ -265,7 +265,7 @@ const STORE = [
 ];
 /** The code of the project in each image. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  ingest: [...STORE, 'packages/mqtt-session', 'packages/yaml-file', 'services/ingest'],
+  ingest: ['packages/copy', ...STORE, 'packages/mqtt-session', 'packages/yaml-file', 'services/ingest'],
   api: [...STORE, 'services/api'],
   'broker-metrics': [...SERVICE, 'services/broker-metrics'],
   'citus-membership': [...SERVICE, 'packages/parallel', 'services/citus-membership'],
