@@ -119,7 +119,7 @@ def threads(effect: dict[int, float], *claims: Json) -> Truth:
     return Truth(
         hard={'store': ['cassandra']}, easy={'workload': ['a'], 'threads': list(effect), 'driver': ['raw']},
         latency=LATENCY, claims=list(claims), trials=11, paired=True, operations=800, between_trials=0.005,
-        metrics=['read.mean'],
+        metrics=['read.mean'], figures=['sweeps'],
         effect=lambda factors: effect[factors['threads']],
     )  # fmt: skip
 

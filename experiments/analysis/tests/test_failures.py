@@ -37,6 +37,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             operations=1200,
             fixed={'threads': 1, 'target': RATE, 'records': 1000, 'fields': 10},
             killed=fault_of,
+            figures=['drivers', 'timelines'],
         ),
     )
     write_report(path)
@@ -99,6 +100,7 @@ def test_a_store_that_stays_slow_has_no_time(tmp_path: Path) -> None:
             operations=1200,
             fixed={'threads': 1, 'target': RATE, 'records': 1000, 'fields': 10},
             killed=lambda _: killed,
+            figures=['timelines'],
         ),
     )
     write_report(results)

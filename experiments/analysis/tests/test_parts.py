@@ -38,6 +38,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         metrics=['throughput', 'read.mean'],
         groups=['store'],
         per=['driver'],
+        figures=['sweeps', 'curves'],
     )
     path = write_results(tmp_path_factory.mktemp('parts') / 'results', truth)
     plan = json.loads((path / 'plan.json').read_text())

@@ -172,6 +172,7 @@ def test_question_answer_picture_and_limits_come_first(report: Path) -> None:
 def test_more_ratios_than_the_first_screen_holds_have_a_picture_below(tmp_path: Path) -> None:
     analysis, _ = sample_analysis()
     analysis['claims'] = []
+    analysis['study']['figures'] = ['curves']
     render(analysis, tmp_path)
     shown = {name: _described(tmp_path / 'figures' / f'{name}.svg') for name in ('overview', 'ratios')}
     assert {name: len(rows) for name, rows in shown.items()} == {'overview': 8, 'ratios': 30}
@@ -182,6 +183,7 @@ def test_more_ratios_than_the_first_screen_holds_have_a_picture_below(tmp_path: 
 
 def test_long_notes_are_folded(tmp_path: Path) -> None:
     analysis, _ = sample_analysis()
+    analysis['study']['figures'] = ['curves']
     for notes, is_open in (['A note.'], True), (['A note. ' * 20] * 6, False):
         analysis['notes'] = notes
         found = Checked(render(analysis, tmp_path).read_text(encoding='utf-8'))

@@ -329,8 +329,9 @@ class Report:
         return Section('curves', 'Latency and throughput under load', [block])
 
     def _sweeps(self) -> Section | None:
-        figures = sweep_plots.sweeps(self.analysis['families'], 'sweep', self.stamp)
-        if not figures or 'sweeps' not in self.wanted:
+        wanted = 'sweeps' in self.wanted
+        figures = sweep_plots.sweeps(self.analysis['families'], 'sweep', self.stamp) if wanted else []
+        if not figures:
             return None
         text = 'Means with their intervals over the levels of the factor that varies. The comparisons have the values.'
         return Section('sweeps', 'Sweeps of one factor', [Block(text=[text], figures=figures)])
@@ -351,12 +352,13 @@ class Report:
         nodes, efficiency = self.tables.nodes(), self.tables.efficiency()
         if nodes is None:
             return None
-        figures = load_plots.resources(self.analysis['resources'], 'resources', self.stamp)
+        wanted = 'resources' in self.wanted
+        figures = load_plots.resources(self.analysis['resources'], 'resources', self.stamp) if wanted else []
         return Section(
             'resources',
             'Resources',
             [
-                Block(figures=figures if 'resources' in self.wanted else []),
+                Block(figures=figures),
                 Block(tables=_tables(efficiency)),
                 Block(tables=[nodes], folded='Resources of each node'),
             ],
