@@ -8,8 +8,8 @@ import { startOrSkip, testWith } from '@tidegauge/lab/unavailable';
 import { runProgram, temporaryDirectory } from '@tidegauge/process';
 import { PROBE, startInstallation } from '../browser.ts';
 
-// Lighthouse on the live page, with its defaults: a phone of 412 x 823 on a slow network. The score of performance
-// depends on what else this machine does: it is reported and not asserted.
+// Lighthouse on the live page, with its defaults: a phone of 412 x 823. Performance is not measured: its score depends on
+// what else this machine does.
 
 const LEAST = 0.95;
 const TIMEOUT_MS = 240_000;
@@ -35,7 +35,7 @@ async function auditOnce(url: string): Promise<Report> {
     const output = join(folder.path, 'report.json');
     const flags = `--headless=new --no-sandbox --disable-gpu --user-data-dir=${folder.path}/profile`;
     const args = [join(pathOf(lighthouse), 'cli/index.js'), url, '--quiet', '--no-enable-error-reporting'];
-    const categories = '--only-categories=performance,accessibility,best-practices';
+    const categories = '--only-categories=accessibility,best-practices';
     await runProgram(
       process.execPath,
       [...args, categories, '--output=json', `--output-path=${output}`, `--chrome-flags=${flags}`],
@@ -75,6 +75,5 @@ for (const [what, path] of [
       const { score } = categories[category]!;
       assert.ok(score !== null && score >= LEAST, `${category}: ${score}\n${failed.join('\n')}`);
     }
-    t.diagnostic(`performance: ${categories.performance!.score}`);
   });
 }
