@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Bucket } from '../src/index.ts';
 import { freshDevice, reading, T0 } from './data.ts';
-import { type StoreTarget, useStore } from './target.ts';
+import { runsOn, type StoreTarget, useStore } from './target.ts';
 
 const MINUTE = 60_000_000;
 
@@ -127,7 +127,7 @@ export function readingsAggregate(target: StoreTarget): void {
         const within = some.filter(({ time }) => time < query.to);
         assertBuckets((await subject.store.readings.aggregate(query)).buckets, expected(within, bucket));
       });
-      await fc.assert(property, { numRuns: 25 });
+      await fc.assert(property, { numRuns: runsOn(target, 25) });
     });
 
     test('refuses too many buckets', async () => {

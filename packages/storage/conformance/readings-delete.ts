@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { DeleteQuery } from '../src/index.ts';
 import { StoreError } from '../src/index.ts';
 import { freshDevice, reading, rejection, series, stored, T0 } from './data.ts';
-import { type StoreTarget, useStore } from './target.ts';
+import { runsOn, type StoreTarget, useStore } from './target.ts';
 
 const SECOND = 1_000_000;
 const DAY = 86_400 * SECOND;
@@ -138,7 +138,7 @@ export function readingsDelete(target: StoreTarget): void {
           );
           assert.deepEqual(await stored(subject.store, device), expected);
         }),
-        { numRuns: 15 },
+        { numRuns: runsOn(target, 15) },
       );
     });
   });

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Group, GroupKey, GroupQuery, Store } from '../src/index.ts';
 import { freshDevice, reading, rejection, T0 } from './data.ts';
 import { openStore } from './open.ts';
-import { type StoreTarget, useStore } from './target.ts';
+import { runsOn, type StoreTarget, useStore } from './target.ts';
 
 const MINUTE = 60_000_000;
 const HOUR = 60 * MINUTE;
@@ -232,7 +232,7 @@ export function readingsGroupRollups(target: StoreTarget): void {
           await assertGroups(store, fleet, [...model.values()], { from, to });
         },
       );
-      await fc.assert(property, { numRuns: 8 });
+      await fc.assert(property, { numRuns: runsOn(target, 8) });
     });
 
     on('keeps the figures of readings that expired', async (store) => {
@@ -267,7 +267,7 @@ export function readingsGroupRollups(target: StoreTarget): void {
         const edge = { by: 'all', prefix: fleet.prefix, from: EXPIRING + 1, to: span.to, limit: 1 } as const;
         assert.equal((await store.readings.groups(edge)).incompleteBefore, EXPIRING + MINUTE);
       });
-      await fc.assert(property, { numRuns: 5 });
+      await fc.assert(property, { numRuns: runsOn(target, 5) });
     });
 
     on('refuses what has too many figures', async (store) => {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { DevicesCursor, Group, GroupKey, GroupQuery, Store } from '../src/index.ts';
 import { collect, freshDevice, reading, series, T0 } from './data.ts';
 import { openStore } from './open.ts';
-import { type StoreTarget, type Subject, useStore } from './target.ts';
+import { runsOn, type StoreTarget, type Subject, useStore } from './target.ts';
 
 const DAY = 86_400_000_000;
 const HOUR = DAY / 24;
@@ -264,7 +264,7 @@ export function readingsGroups(target: StoreTarget): void {
           assert.deepEqual(await fromRows({ by, devices: { city }, from, to }), expected);
         }
       });
-      await fc.assert(property, { numRuns: 10 });
+      await fc.assert(property, { numRuns: runsOn(target, 10) });
     });
 
     test('is empty without readings', async () => {

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import type { Rollup, RollupPeriod, Store } from '../src/index.ts';
 import { freshDevice, reading, rejection, stored, T0, WORKER_TIME } from './data.ts';
 import { openStore } from './open.ts';
-import { type StoreTarget, useStore } from './target.ts';
+import { runsOn, type StoreTarget, useStore } from './target.ts';
 
 const MINUTE = 60_000_000;
 const HOUR = 60 * MINUTE;
@@ -395,7 +395,7 @@ export function rollups(target: StoreTarget): void {
         }
       });
       try {
-        await fc.assert(property, { numRuns: 25 });
+        await fc.assert(property, { numRuns: runsOn(target, 25) });
       } finally {
         if (current !== store) await current.close();
       }
@@ -439,7 +439,7 @@ export function rollups(target: StoreTarget): void {
           }
         }
       });
-      await fc.assert(property, { numRuns: 15 });
+      await fc.assert(property, { numRuns: runsOn(target, 15) });
     });
 
     test('are complete after a process that writes and computes was killed', async (context) => {

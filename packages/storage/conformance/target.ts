@@ -18,11 +18,21 @@ export interface StoreTarget {
   readonly restart?: (place: StorePlace) => Promise<void>;
   /** Called before the writes during which `restart` is called. */
   readonly prepareRestart?: () => Promise<void>;
+  /** Readings of the largest call. Default: 100,000. */
+  readonly largestCall?: number;
 }
 
 export interface StorePlace {
   readonly url: string;
   readonly cleanup: () => Promise<void>;
+}
+
+/**
+ * How often a property is tested. Continuous integration gives servers two of five runs. Every run has another seed, and
+ * embedded stores get all runs.
+ */
+export function runsOn({ restart }: StoreTarget, runs: number): number {
+  return restart !== undefined && process.env.CI === 'true' ? Math.ceil(runs * 0.4) : runs;
 }
 
 /** The same target with one place for all its subjects. It is cleaned up after the enclosing `describe`. */
