@@ -21,6 +21,8 @@ import { freePort, startProcess, temporaryDirectory, waitUntil } from '@tidegaug
 import { ConfigError } from '@tidegauge/service';
 import { openStore, type Store } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
+import { type BackupOptions, backUp as makeBackup } from '../../src/back-up.ts';
+import { findBackup } from '../../src/backup-folder.ts';
 import { checkFiles, type Manifest, readManifest } from '../../src/manifest.ts';
 import { restoreBackup } from '../../src/restore.ts';
 import { BACKUP, program, RESTORE, result } from '../backups.ts';
@@ -33,9 +35,26 @@ function fresh(prefix = ''): string {
   return `${prefix}${folder.path}/${last}`;
 }
 
-const backUp = (store: string, to: string, ...args: readonly string[]) =>
-  result(BACKUP, '--store', store, '--to', to, ...args);
-const restored = (from: string, store: string) => result(RESTORE, '--from', from, '--store', store);
+const signal = new AbortController().signal;
+
+/** Makes a backup, as the program does. */
+async function backUp(store: string, to: string, format: BackupOptions['format'] = 'auto') {
+  const { path, manifest } = await makeBackup({ store, to, format, keep: null }, signal);
+  return { ...manifest, path };
+}
+
+/** Checks a backup and restores it, as the program does. Resolves to what differs, or null. */
+async function restored(from: string, store: string): Promise<string | null> {
+  const folder = await findBackup(from);
+  const manifest = await readManifest(folder);
+  await checkFiles(folder, manifest, signal);
+  const progress = new Progress(new PassThrough(), 'restore');
+  try {
+    return await restoreBackup(folder, manifest, store, { signal, progress });
+  } finally {
+    progress.stop();
+  }
+}
 
 async function withStore<T>(url: string, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore(url);
@@ -50,19 +69,16 @@ test('restores a SQLite file to SQLite and to another store', { timeout: 120_000
   const [store, to] = [fresh('sqlite:'), fresh()];
   await fillStore(openStore(store), 2000);
   await withStore(store, (opened) => opened.identify('this-data'));
-  const made = await backUp(store, to);
+  const made = await result(BACKUP, '--store', store, '--to', to);
   assert.deepEqual([made.method, made.readings.count], ['sqlite', 2000]);
   assert.deepEqual(readdirSync(made.path).sort(), ['manifest.json', 'tidegauge.db']);
   assert.equal(statSync(made.path).mode & 0o077, 0);
   const file = readFileSync(join(made.path, 'tidegauge.db'));
   for (const target of [fresh('sqlite:'), fresh('json:')]) {
-    const found = await restored(to, target);
+    const found = await result(RESTORE, '--from', to, '--store', target);
     assert.deepEqual([found.verified, found.readings], [true, made.readings]);
     assert.equal(await withStore(target, (opened) => opened.identity()), 'this-data');
-    assert.equal(
-      (await backUp(target, fresh(), '--format', 'portable')).readings.digest,
-      made.readings.digest,
-    );
+    assert.equal((await backUp(target, fresh(), 'portable')).readings.digest, made.readings.digest);
   }
   assert.ok(
     file.equals(readFileSync(join(made.path, 'tidegauge.db'))),
@@ -83,7 +99,7 @@ test('refuses a backup of a new store in place of the one of the earlier backups
     readdirSync(to).filter((name) => name.startsWith('tidegauge-')),
     [basename(made.path)],
   );
-  await restored(to, empty);
+  assert.equal(await restored(to, empty), null);
   await backUp(empty, to);
 });
 
@@ -100,8 +116,8 @@ test('restores lines of JSON to SQLite, exactly', { timeout: 120_000 }, async ()
       .split('\n')[0]!,
   );
   assert.deepEqual(Object.keys(line).slice(0, 5), ['device', 'metric', 'time', 'value', 'received']);
-  assert.equal((await restored(made.path, target)).verified, true);
-  const again = await backUp(target, fresh(), '--format', 'portable');
+  assert.equal(await restored(made.path, target), null);
+  const again = await backUp(target, fresh(), 'portable');
   assert.deepEqual([again.readings, again.units, again.devices], [made.readings, made.units, made.devices]);
 });
 
@@ -109,13 +125,13 @@ test('has everything of an empty store', async () => {
   const [store, to] = [fresh('json:'), fresh()];
   await (await openStore(store)).close();
   assert.equal((await backUp(store, to)).readings.count, 0);
-  assert.equal((await restored(to, fresh('sqlite:'))).verified, true);
+  assert.equal(await restored(to, fresh('sqlite:')), null);
 });
 
 test('refuses a store with data, a damaged backup, and what is no backup', { timeout: 120_000 }, async () => {
   const [store, to] = [fresh('sqlite:'), fresh()];
   await fillStore(openStore(store), 100);
-  const made = await backUp(store, to, '--format', 'portable');
+  const made = await backUp(store, to, 'portable');
   const empty = fresh();
   mkdirSync(empty);
   const refuses = async (from: string, target: string, reason: RegExp) => {
@@ -163,7 +179,7 @@ test('a backup that is killed leaves the earlier one, and none that looks comple
     for (const name of readdirSync(to)) {
       if (name.endsWith('.partial') || !name.startsWith('tidegauge-')) continue;
       const manifest = await readManifest(join(to, name));
-      await checkFiles(join(to, name), manifest, new AbortController().signal);
+      await checkFiles(join(to, name), manifest, signal);
       assert.equal(manifest.readings.digest, first.readings.digest);
     }
     assert.ok(readdirSync(to).includes(basename(first.path)), 'the earlier one stays');
@@ -188,12 +204,12 @@ test('restores a SQLite file after a restore that was killed, and never beside t
   await source.devices.register(['of-another-database']);
   const log = readFileSync(`${other}-wal`);
   await source.close();
-  for (const from of [to, (await backUp(store, fresh(), '--format', 'portable')).path]) {
+  for (const from of [to, (await backUp(store, fresh(), 'portable')).path]) {
     const target = join(fresh(), 'new', 'tidegauge.db');
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(`${target}.restoring`, 'half a file');
     writeFileSync(`${target}.restoring-wal`, log);
-    assert.equal((await restored(from, `sqlite:${target}`)).verified, true);
+    assert.equal(await restored(from, `sqlite:${target}`), null);
     assert.deepEqual(readdirSync(dirname(target)), ['tidegauge.db']);
   }
 
@@ -208,8 +224,8 @@ test('restores a SQLite file after a restore that was killed, and never beside t
 test('continues a restore that was killed', { timeout: 300_000 }, async () => {
   const [store, to, target] = [fresh('sqlite:'), fresh(), fresh('json:')];
   await fillStore(openStore(store), 20_000);
-  for (const format of ['portable', 'auto']) {
-    const made = await backUp(store, to, '--format', format);
+  for (const format of ['portable', 'auto'] as const) {
+    const made = await backUp(store, to, format);
     const place = `${target}-${format}`;
     for (const afterMs of [0, 400, 900]) {
       const running = startProcess({
@@ -220,7 +236,7 @@ test('continues a restore that was killed', { timeout: 300_000 }, async () => {
       await sleep(afterMs);
       await running.kill();
     }
-    assert.equal((await restored(made.path, place)).verified, true);
+    assert.equal(await restored(made.path, place), null);
   }
 });
 
@@ -289,17 +305,16 @@ test('texts with any character are restored exactly', { timeout: 60_000 }, async
   const common = { device: 'a', metric: 'm', received: time, boot: null, seq: null, quality: 'ok' } as const;
   await filled.readings.write(texts.map((value, index) => ({ ...common, time: time + index, value })));
   await filled.close();
-  const made = await backUp(store, to, '--format', 'portable');
+  const made = await backUp(store, to, 'portable');
   assert.equal(made.readings.count, texts.length);
-  assert.equal((await restored(to, target)).verified, true);
+  assert.equal(await restored(to, target), null);
 });
 
 test('only regular files of a backup are read', { timeout: 60_000 }, async () => {
   const [store, to] = [fresh('sqlite:'), fresh()];
   await fillStore(openStore(store), 10);
-  const signal = new AbortController().signal;
-  for (const format of ['portable', 'sqlite']) {
-    const { path } = await backUp(store, to, '--format', format === 'sqlite' ? 'auto' : format);
+  for (const format of ['portable', 'sqlite'] as const) {
+    const { path } = await backUp(store, to, format === 'sqlite' ? 'auto' : format);
     const part = join(path, format === 'sqlite' ? 'tidegauge.db' : 'readings-1.ndjson.gz');
     for (const name of [part, join(path, 'manifest.json')]) {
       const bytes = readFileSync(name);
@@ -339,7 +354,7 @@ test('a restore that fails leaves no SQLite file, and names the damaged part', {
   const restore = async (folder: string, change: (manifest: Manifest) => object) => {
     const target = join(fresh(), 'tidegauge.db');
     const manifest = await readManifest(folder);
-    const watching = { signal: new AbortController().signal, progress };
+    const watching = { signal, progress };
     const outcome = await restoreBackup(
       folder,
       { ...manifest, ...change(manifest) },
@@ -350,7 +365,7 @@ test('a restore that fails leaves no SQLite file, and names the damaged part', {
     return outcome instanceof ConfigError ? outcome.message : String(outcome);
   };
   const other = ({ readings }: Manifest) => ({ readings: { ...readings, digest: '0'.repeat(64) } });
-  const portable = (await backUp(store, to, '--format', 'portable')).path;
+  const portable = (await backUp(store, to, 'portable')).path;
   const file = (await backUp(store, to)).path;
   assert.match(await restore(portable, other), /its readings have another digest/);
   assert.match(await restore(file, other), /tidegauge\.db: its readings have another digest/);
@@ -391,7 +406,6 @@ test('a backup that was changed is refused with the place', { timeout: 60_000 },
       writeFileSync(join(folder, name), text === undefined ? readFileSync(join(path, name)) : gzipSync(text));
     }
     writeFileSync(join(folder, 'manifest.json'), JSON.stringify({ ...manifest, ...changes }));
-    const signal = new AbortController().signal;
     const error = await readManifest(folder)
       .then((read) => restoreBackup(folder, read, fresh('json:'), { signal, progress }))
       .catch((error: unknown) => error);
