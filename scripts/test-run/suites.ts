@@ -16,8 +16,19 @@ export interface Suite {
   readonly exclude?: readonly string[];
   /** The most files of one process. Files that share a process save its start; the default is one. */
   readonly filesPerProcess?: number;
+  /** Files that always share a process, because they also share what they start in it. */
+  readonly sharing?: Sharing;
   /** Of a suite in Python: the folders of its packages. */
   readonly folders?: readonly string[];
+}
+
+interface Sharing {
+  /** What the runner prints. */
+  readonly name: string;
+  /** A glob relative to the root. */
+  readonly files: string;
+  /** The most files of one process. */
+  readonly filesPerProcess: number;
 }
 
 const inEach = (path: string): string[] => [
@@ -55,6 +66,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     summary: 'everything that needs a real broker, database, browser or load generator',
     files: [...inEach('conformance/**/*.test.ts'), ...inEach('integration/**/*.test.ts')],
     exclude: [EMBEDDED_STORES],
+    // The start of a browser takes longer than many of its tests.
+    sharing: { name: 'live page', files: 'services/api/test/integration/page*.test.ts', filesPerProcess: 4 },
   },
   conformance: {
     summary: 'every store against the one conformance suite; STORES=postgres,cassandra chooses',
@@ -77,7 +90,8 @@ export function jobsOf(suites: readonly string[], patterns: readonly string[], r
     patterns.length === 0 || globbed.has(file) || patterns.some((pattern) => file.includes(pattern));
   const taken = new Set<string>();
   const jobs: Job[] = [];
-  for (const [suite, { files, exclude = [], filesPerProcess = 1, folders }] of Object.entries(SUITES)) {
+  for (const [suite, given] of Object.entries(SUITES)) {
+    const { files, exclude = [], filesPerProcess = 1, sharing, folders } = given;
     if (!suites.includes(suite)) continue;
     if (folders !== undefined) {
       if (patterns.length === 0)
@@ -88,14 +102,24 @@ export function jobsOf(suites: readonly string[], patterns: readonly string[], r
     if (found.length === 0) throw new Error(`the suite ${suite} has no files`);
     const chosen = found.filter((file) => isChosen(file) && !taken.has(file));
     for (const file of chosen) taken.add(file);
-    // Neighbours take similar time: dealing the files out gives processes of similar length.
-    const processes = Math.ceil(chosen.length / filesPerProcess);
-    for (let number = 0; number < processes; number++) {
-      const part = chosen.filter((_, index) => index % processes === number);
-      const name = part.length === 1 ? part[0]! : `${suite} ${number + 1} of ${processes}`;
-      jobs.push({ suite, name, files: part });
+    const shared = new Set(globSync(sharing?.files ?? [], { cwd: root }));
+    if (sharing !== undefined) {
+      const together = chosen.filter((file) => shared.has(file));
+      jobs.push(...divide(suite, sharing.name, together, sharing.filesPerProcess));
     }
+    const apart = chosen.filter((file) => !shared.has(file));
+    jobs.push(...divide(suite, suite, apart, filesPerProcess));
   }
   if (jobs.length === 0) throw new Error(`no test file matches ${patterns.join(', ')}`);
   return jobs;
+}
+
+/** Neighbours take similar time: dealing the files out gives processes of similar length. */
+function divide(suite: string, name: string, files: readonly string[], filesPerProcess: number): Job[] {
+  const processes = Math.ceil(files.length / filesPerProcess);
+  return Array.from({ length: processes }, (_, place) => {
+    const part = files.filter((_file, index) => index % processes === place);
+    const title = part.length === 1 ? part[0]! : `${name} ${place + 1} of ${processes}`;
+    return { suite, name: title, files: part };
+  });
 }

@@ -156,6 +156,15 @@ test('every test file belongs to a suite, and to one job', () => {
   assert.ok(!servers.includes('packages/storage/test/conformance/sqlite.test.ts'));
 });
 
+test('files of the live page share processes, and one that is chosen has its own', () => {
+  const pages = jobsOf(['servers'], ['integration/page'], ROOT);
+  assert.ok(pages.length > 1);
+  for (const { name, files } of pages) assert.ok(name.startsWith('live page ') && files.length > 1, name);
+  const file = 'services/api/test/integration/page-history.test.ts';
+  const alone = { suite: 'servers', name: file, files: [file] };
+  assert.deepEqual(jobsOf(['servers'], ['page-history'], ROOT), [alone]);
+});
+
 test('patterns choose files by glob or by a part of the path', () => {
   const files = (pattern: string) => jobsOf(Object.keys(SUITES), [pattern], ROOT).flatMap((job) => job.files);
   assert.deepEqual(files('scripts/test/unit/test-run'), ['scripts/test/unit/test-run.test.ts']);
