@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { compilerOptions } from '@tidegauge/lab/jvm';
 import { compileWithYcsb } from '@tidegauge/lab/ycsb';
 import { startProcess } from '@tidegauge/process';
 
@@ -47,7 +48,7 @@ export interface YcsbOperation {
  */
 export async function runYcsb(options: YcsbOptions): Promise<YcsbResult> {
   const { java, classPath } = await compileWithYcsb(BINDING);
-  const jvm = ['-XX:+UseSerialGC', '-Xmx256m', '-cp', classPath, 'site.ycsb.Client'];
+  const jvm = [...compilerOptions(), '-XX:+UseSerialGC', '-Xmx256m', '-cp', classPath, 'site.ycsb.Client'];
   let text = '';
   let log = '';
   const client = startProcess({

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { compilerOptions } from '@tidegauge/lab/jvm';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { compileWithYcsb } from '@tidegauge/lab/ycsb';
 import {
@@ -52,7 +53,8 @@ describe('against YCSB', 'skip' in started ? { skip: started.skip } : {}, () => 
 
   /** The lines that Reference.java prints. */
   async function reference(...args: readonly string[]): Promise<string[]> {
-    const options = ['-XX:+UseSerialGC', '--add-opens', 'java.base/java.lang=ALL-UNNAMED'];
+    const opened = ['--add-opens', 'java.base/java.lang=ALL-UNNAMED'];
+    const options = [...compilerOptions(), '-XX:+UseSerialGC', ...opened];
     const { stdout } = await run(java, [...options, '-cp', classPath, 'Reference', ...args], {
       maxBuffer: 256 * 2 ** 20,
     });
