@@ -5,9 +5,9 @@ import { HBaseError, type Table } from '../../src/index.ts';
 
 const WRITERS = 16;
 const FAMILY = 'f';
-/** A pause between puts, so that the servers have processor time. */
-const PACE_MS = 10;
-const SCAN_PACE_MS = 200;
+/** A pause between puts, so that the servers have processor time, and the table that is scanned stays small. */
+const PACE_MS = 30;
+const SCAN_PACE_MS = 500;
 const PROGRESS_MS = 120_000;
 
 export interface LoadOptions {
