@@ -16,7 +16,7 @@ import { startApi } from '../harness.ts';
 const FOLDER = fileURLToPath(new URL('../schemathesis/', import.meta.url));
 const EXAMPLES = process.env.SCHEMATHESIS_EXAMPLES ?? '';
 /** The default: the same requests every time, so that a failure comes from the tested change. */
-const FEW = ['--max-examples=8', '--seed=1', '--no-shrink'];
+const FEW = ['--max-examples=5', '--seed=1', '--no-shrink'];
 /** The live stream does not end. It is tested in live.test.ts. */
 const OPTIONS = ['--exclude-path=/v1/live', '--checks=all', '--continue-on-failure', '--no-color'];
 
