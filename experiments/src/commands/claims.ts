@@ -112,7 +112,7 @@ const VERDICTS = ['agrees', 'disagrees', 'undecided', 'not run'];
 
 const INTRODUCTION = `# Claims of the studies
 
-What five publications state, and what experiments with Tidegauge found. A study of \`loadtests/studies\` names its claims, and its report judges them by
+What five publications state, and what experiments with Tidegauge found. A study of \`experiments/studies\` names its claims, and its report judges them by
 intervals: [experiments.md](experiments.md#claims) explains checks and verdicts. Claims without recorded results are "not run".
 
 This page is generated. \`npm run study -- claims RESULTS...\` records the verdicts of results in \`experiments/studies/verdicts.json\` and writes it.

@@ -426,7 +426,7 @@ test('a driver that is killed gives an invalid run, and the next run is valid', 
   await series.load(1);
   const running = runOnce(series, 'raw');
   await new Promise((resolve) => setTimeout(resolve, 500));
-  pids.push(...childrenOf(process.pid, 'study/trial/driver.ts'));
+  pids.push(...childrenOf(process.pid, 'src/trial/driver.ts'));
   assert.equal(pids.length, 1);
   process.kill(pids[0]!, 'SIGKILL');
   const { document, csvPath } = await running;
@@ -460,7 +460,7 @@ test('an abort ends a run, and no driver program stays', async (t) => {
   setTimeout(() => abort.abort(new Error('stopped by the test')), 300);
   await assert.rejects(runOnce(series, 'raw'), /stopped by the test/);
   await series.close();
-  assert.deepEqual(childrenOf(process.pid, 'study/trial/driver.ts'), []);
+  assert.deepEqual(childrenOf(process.pid, 'src/trial/driver.ts'), []);
 });
 
 function childrenOf(parent: number, program: string): number[] {
