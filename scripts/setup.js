@@ -52,14 +52,16 @@ export function setUpSimulator() {
   // An update of the system can remove the Python that it links to.
   const isLost = lstatSync(PYTHON, { throwIfNoEntry: false }) !== undefined && !existsSync(PYTHON);
   if (isLost) rmSync(join(ROOT, '.venv'), { recursive: true, force: true });
-  return once(join(ROOT, '.venv', '.tidegauge'), sources, 'the sensor simulator', [''], async () => {
+  // Folders that moved are written again.
+  const folders = ['sensors-sim/src', 'clients/python/src', 'experiments/analysis/src'];
+  const stamp = join(ROOT, '.venv', '.tidegauge');
+  return once(stamp, sources, 'the sensor simulator', [`${folders}`], async () => {
     await command('python3', ['-c', OLD_PYTHON], `python3 is too old: install ${PROVIDERS.python3}`);
     await command('python3', ['-m', 'venv', '.venv']);
     await pip(['--require-hashes', '-r', 'sensors-sim/requirements.txt']);
     const [site] = readdirSync(join(ROOT, '.venv', 'lib')).map((version) =>
       join(ROOT, '.venv', 'lib', version, 'site-packages'),
     );
-    const folders = ['sensors-sim/src', 'clients/python/src', 'experiments/analysis/src'];
     writeFileSync(join(site, 'tidegauge.pth'), folders.map((folder) => `${join(ROOT, folder)}\n`).join(''));
   });
 }
