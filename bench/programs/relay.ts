@@ -14,9 +14,10 @@ import { openStore, type Store } from '@tidegauge/storage';
 import { type SeededRandom, seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
 import { type Disks, mountDisks } from '../src/faults/disks.ts';
-import { judgeReadings, type Verdict } from '../src/faults/judge.ts';
+import { judgeReadings, type Owed, type Verdict } from '../src/faults/judge.ts';
+import { ownersOf } from '../src/faults/ledger-watch.ts';
 import { Replica } from '../src/faults/replica.ts';
-import { embeddedUrl } from '../src/faults/scene.ts';
+import { cutPower, embeddedUrl } from '../src/faults/scene.ts';
 import { METRIC, makeStream } from '../src/faults/streams.ts';
 import { Traffic } from '../src/faults/traffic.ts';
 
@@ -56,9 +57,8 @@ const POWER_EVERY = 6;
 const RELAYED_MS = 1_200_000;
 const ACKNOWLEDGED_MS = 180_000;
 const REQUEST_MS = 5000;
-const NO_LIMIT = { delayMs: 0, jitterMs: 0, kilobitsPerSecond: null } as const;
 const STREAMS = { sensors: 0, faults: 1 } as const;
-const STORED_PAGE = 1_000_000;
+const MOST_READINGS = 1_000_000;
 
 type Pace = Readonly<Record<keyof typeof PACE, number>>;
 
@@ -136,14 +136,16 @@ export const program = defineBench({
       { timeoutMs: ACKNOWLEDGED_MS },
     );
     const waiting = await waitingBytes(boards);
-    const storedBefore = await storedAt(centre);
+    await centre.replica.ledger();
+    const storedBefore = centre.replica.counts.stored;
     await link.change(null);
     const begin = performance.now();
     await waitUntil('the centre to have everything', async () => (await waitingBytes(boards)) === 0, {
       timeoutMs: RELAYED_MS,
     });
     const seconds = (performance.now() - begin) / 1000;
-    const caughtUp = ((await storedAt(centre)) - storedBefore) / seconds;
+    await centre.replica.ledger();
+    const caughtUp = (centre.replica.counts.stored - storedBefore) / seconds;
     for (const { replica } of [...boards, centre]) await replica.stop();
     const results: Result[] = [];
     for (const board of boards) results.push(await judge(board, centre));
@@ -179,7 +181,7 @@ async function openLink(closers: Closers): Promise<CentreLinkPort> {
   closers.add(() => toxiproxy.stop());
   const [port, listen] = [await freePort(), await freePort()];
   const address = `127.0.0.1:${listen}`;
-  await toxiproxy.addLink(address, `127.0.0.1:${port}`, NO_LIMIT);
+  await toxiproxy.addLink(address, `127.0.0.1:${port}`);
   return { port, address, change: (change) => toxiproxy.changeLink(address, change) };
 }
 
@@ -208,13 +210,11 @@ async function openSite(
     ...env,
   }));
   closers.add(() => replica.kill());
-  const cutPower = async (): Promise<void> => {
-    replica.suspend();
-    await disks.cut(() => replica.kill());
-    systemCalls!.newBoot();
+  const cut = async (): Promise<void> => {
+    await cutPower([replica], disks, systemCalls!);
     await replica.start();
   };
-  return { name, store, port, replica, url, cutPower: embedded ? cutPower : null };
+  return { name, store, port, replica, url, cutPower: embedded ? cut : null };
 }
 
 interface Failing {
@@ -246,48 +246,33 @@ async function fail(cut: number, { link, centre, boards, pace, random, signal }:
   await link.change(null);
 }
 
-/** What waits on the disks of all boards; not 0 while one of them does not answer. */
+/** What waits on the disks of all boards. @throws {Error} while one of them does not answer */
 async function waitingBytes(boards: readonly Board[]): Promise<number> {
   let bytes = 0;
   for (const { replica } of boards) {
-    const { centres } = (await answerOf(replica, '/relay')) as {
-      centres: readonly { backlogBytes: number }[];
-    };
+    const answer = await fetchFor('read /relay', `${replica.url}/relay`, { timeoutMs: REQUEST_MS });
+    const { centres } = (await answer.json()) as { centres: readonly { backlogBytes: number }[] };
     bytes += centres[0]!.backlogBytes;
   }
   return bytes;
 }
 
-async function storedAt({ replica }: Site): Promise<number> {
-  const { readings } = (await answerOf(replica, '/ledger')) as { readings: { stored: number } };
-  return readings.stored;
-}
-
-async function answerOf(replica: Replica, path: string): Promise<unknown> {
-  const answer = await fetchFor(`read ${path}`, `${replica.url}${path}`, { timeoutMs: REQUEST_MS });
-  return answer.json();
-}
-
 async function judge({ name, store, traffic, url, replica }: Board, centre: Site): Promise<Result> {
-  const owed = ({ acknowledged }: { acknowledged: { has(number: number): boolean } }, number: number) =>
-    acknowledged.has(number);
+  const owed: Owed = ({ acknowledged }, number) => acknowledged.has(number);
   const { flows } = traffic;
-  const devices = flows.flatMap(({ stream }) =>
-    Array.from({ length: stream.devices }, (_, place) => stream.devicesOf(place)).flat(),
-  );
   return {
     board: name,
     store,
     acknowledged: traffic.acknowledged,
     atBoard: await judgeReadings(flows, owed, url()),
     atCentre: await judgeReadings(flows, owed, centre.url()),
-    unequal: await differences(url(), centre.url(), devices),
+    unequal: await differences(url(), centre.url(), ownersOf(flows).keys()),
     peakBytes: replica.peakBytes,
   };
 }
 
 /** Readings of some devices that only one of two stores has, or that differ in value, boot, number or quality. */
-async function differences(one: string, other: string, devices: readonly string[]): Promise<number> {
+async function differences(one: string, other: string, devices: Iterable<string>): Promise<number> {
   const [first, second] = [await openStore(one), await openStore(other)];
   try {
     let count = 0;
@@ -308,7 +293,7 @@ async function readingsOf(store: Store, device: string): Promise<ReadonlyMap<num
     device,
     metric: METRIC,
     order: 'asc',
-    limit: STORED_PAGE,
+    limit: MOST_READINGS,
   }))
     found.set(time, JSON.stringify([value, boot, seq, quality]));
   return found;

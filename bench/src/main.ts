@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type Command, ConfigError, EXIT, reportError, run, type Schema } from '@tidegauge/service/program';
+import { type Command, EXIT, run, type Schema } from '@tidegauge/service/program';
 import { didYouMean } from '@tidegauge/text';
 
 const PROGRAMS = new URL('../programs/', import.meta.url);
@@ -25,9 +25,8 @@ async function bench([name, ...rest]: readonly string[]): Promise<number> {
   }
   if (benchNames().includes(name)) return run(await load(name), rest);
   const near = didYouMean(name, benchNames()) || ': see npm run bench -- --help';
-  const { text, exitCode } = reportError(new ConfigError([`there is no benchmark ${name}${near}`]));
-  process.stderr.write(`${text}\n`);
-  return exitCode;
+  process.stderr.write(`there is no benchmark ${name}${near}\n`);
+  return EXIT.BAD_USAGE;
 }
 
 async function load(name: string): Promise<Command<Schema>> {

@@ -9,6 +9,7 @@ export const TOXIPROXY_VERSION = '2.5.0';
 const MODULE = `github.com/Shopify/toxiproxy/v2/cmd/server@v${TOXIPROXY_VERSION}`;
 const READY_MS = 20_000;
 const REQUEST_MS = 10_000;
+const UNCHANGED: Link = { delayMs: 0, jitterMs: 0, kilobitsPerSecond: null };
 const PING_MS = 10_000;
 /** Sends a request, in a process that is in another network. */
 const REQUEST = `const [url, method, body] = process.argv.slice(1);
@@ -34,8 +35,8 @@ export type LinkFailure = 'refuse' | 'drop';
 
 export interface Toxiproxy {
   readonly pid: number;
-  /** Listens at `listen` and connects to `upstream`, both `host:port`, with a delay and a limited bandwidth. */
-  addLink(listen: string, upstream: string, link: Link): Promise<void>;
+  /** Listens at `listen` and connects to `upstream`, both `host:port`. Default: without delay and limit. */
+  addLink(listen: string, upstream: string, link?: Link): Promise<void>;
   /** Makes a link fail, or slow. null: it works as at first, without delay and limit. */
   changeLink(listen: string, change: LinkFailure | Link | null): Promise<void>;
   stop(): Promise<void>;
@@ -99,7 +100,7 @@ export async function startToxiproxy(networkOf: number | null = null): Promise<T
   };
   return {
     pid: server.pid,
-    async addLink(listen, upstream, link) {
+    async addLink(listen, upstream, link = UNCHANGED) {
       await send('POST', '/proxies', { name: listen, listen, upstream, enabled: true });
       await impair(listen, link);
     },

@@ -64,11 +64,8 @@ export class LedgerWatch {
     const ledger = this.#last;
     if (ledger === null) return null;
     const { truncated } = ledger.gaps;
-    let [listed, wrong, lost] = [0, 0, 0];
-    for (const [flow, number] of this.#listed(ledger)) {
-      if (flow.stream.isLost(number)) listed++;
-      else if (owed(flow, number)) wrong++;
-    }
+    let [listed, lost] = [0, 0];
+    for (const [flow, number] of this.#listed(ledger)) if (flow.stream.isLost(number)) listed++;
     for (const flow of this.#flows) {
       const ends = endsOf(flow, owed);
       for (let number = 0; number < flow.sent; number++) {
@@ -76,7 +73,16 @@ export class LedgerWatch {
         if (number > first && number < last && flow.stream.isLost(number)) lost++;
       }
     }
-    return { lost, listed, wrong, wentBack: this.#wentBack, truncated };
+    return { lost, listed, wrong: this.wrong(owed), wentBack: this.#wentBack, truncated };
+  }
+
+  /** Readings that the last sample lists as missing, although sensors did not lose them and ingest must have them. */
+  wrong(owed: Owed): number {
+    if (this.#last === null) return 0;
+    let count = 0;
+    for (const [flow, number] of this.#listed(this.#last))
+      if (!flow.stream.isLost(number) && owed(flow, number)) count++;
+    return count;
   }
 
   /** The messages of the missing numbers. */

@@ -269,7 +269,7 @@ class Pass {
         async () => {
           this.#signal.throwIfAborted();
           await look();
-          return this.#timeline.watch!.judge(owed)!.wrong === 0;
+          return this.#timeline.watch!.wrong(owed) === 0;
         },
         { timeoutMs: HEALED_MS },
       );

@@ -34,7 +34,6 @@ export interface ScenePlan {
 
 /** As version 2.0 saves its queues in the stacks. */
 const BROKER_CONF = ['autosave_interval 60'];
-const NO_LIMIT = { delayMs: 0, jitterMs: 0, kilobitsPerSecond: null } as const;
 const SETTINGS = {
   SPOOL_MAX_BYTES: '2GiB',
   QUARANTINE_MAX_BYTES: '1GiB',
@@ -76,7 +75,7 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
   if (toxiproxy !== null) closers.add(() => toxiproxy.stop());
   const addresses = new Map<LinkName, readonly string[]>();
   const addLink = async (name: LinkName, listen: string, upstream: string): Promise<void> => {
-    await toxiproxy!.addLink(listen, upstream, NO_LIMIT);
+    await toxiproxy!.addLink(listen, upstream);
     addresses.set(name, [...(addresses.get(name) ?? []), listen]);
   };
   /** The port of a server on loopback, or of a proxy before it. */
@@ -146,13 +145,20 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
       return server ?? embedded();
     },
     dataFolder: (replica) => dataFolder(replicas.indexOf(replica)),
-    async cutPower() {
-      // Processes that went on after the copy would acknowledge messages that the copy cannot have.
-      for (const replica of replicas) replica.suspend();
-      await disks.cut(() => Promise.all(replicas.map((replica) => replica.kill())));
-      systemCalls!.newBoot();
-    },
+    cutPower: () => cutPower(replicas, disks, systemCalls!),
   };
+}
+
+/** Kills replicas, which continue on what their disk had at that moment, with another boot of the kernel. */
+export async function cutPower(
+  replicas: readonly Replica[],
+  disks: Disks,
+  systemCalls: ProcessFaults,
+): Promise<void> {
+  // Processes that went on after the copy would acknowledge messages that the copy cannot have.
+  for (const replica of replicas) replica.suspend();
+  await disks.cut(() => Promise.all(replicas.map((replica) => replica.kill())));
+  systemCalls.newBoot();
 }
 
 async function startBroker(closers: Closers): Promise<Mosquitto> {
