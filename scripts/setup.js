@@ -31,6 +31,7 @@ export const PYTHON_PACKAGES = [
   'sensors-sim',
   'clients/python',
   'examples/sensors/python',
+  'services/ingest/src/attest',
   'experiments/analysis',
 ];
 

@@ -19,15 +19,17 @@ import json
 import re
 import struct
 import sys
+import zlib
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import lru_cache
-from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, BinaryIO, NamedTuple
 
-Point = Tuple[int, int, int, int]
-Ranges = List[Tuple[int, int]]
-Line = Dict[str, Any]
+Point = tuple[int, int, int, int]
+Ranges = list[tuple[int, int]]
+Line = dict[str, Any]
 
 
 class Difference(Exception):
@@ -61,7 +63,7 @@ def _multiply(factor: int, p: Point) -> Point:
     return product
 
 
-def _point(encoded: bytes) -> Optional[Point]:
+def _point(encoded: bytes) -> Point | None:
     y = int.from_bytes(encoded, 'little')
     sign = y >> 255
     y &= (1 << 255) - 1
@@ -103,7 +105,7 @@ class Document(NamedTuple):
 
     number: int
     header: Line
-    days: List[Line]
+    days: list[Line]
     sha256: str
 
     def covers(self, device: str, day: str) -> bool:
@@ -112,16 +114,20 @@ class Document(NamedTuple):
         return first is not None and first <= day <= last and is_within(self.header['device'], device)
 
 
-def is_within(limit: Optional[str], device: str) -> bool:
+def is_within(limit: str | None, device: str) -> bool:
     """Whether a device is the one of a limit or below it."""
     return limit is None or device == limit or device.startswith(limit + '/')
+
+
+SIGNATURE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","signature":"([0-9a-f]{128})"\}\n')
 
 
 class _Unread(NamedTuple):
     path: str
     header: Line
     body: bytes
-    last: Line
+    sha256: str
+    signature: bytes
 
 
 def _table(line: bytes) -> Line:
@@ -135,45 +141,36 @@ def _open(path: str) -> _Unread:
     with open(path, 'rb') as file:
         data = file.read()
     start = data.rfind(b'\n', 0, -1) + 1
+    end = SIGNATURE.fullmatch(data, start)
     try:
-        header, last = _table(data[: data.index(b'\n')]), _table(data[start:])
+        header = _table(data[: data.index(b'\n')])
     except (ValueError, Difference):
-        raise Difference(f'{path} is not a complete document') from None
-    is_document = (
-        header.get('attestation') == 1
-        and isinstance(header.get('number'), int)
-        and isinstance(last.get('sha256'), str)
-        and isinstance(last.get('signature'), str)
-        and data.endswith(b'\n')
-    )
-    if not is_document:
+        header = {}
+    if end is None or header.get('attestation') != 1 or not isinstance(header.get('number'), int):
         raise Difference(f'{path} is not a complete document of version 1')
-    return _Unread(path, header, data[:start], last)
+    return _Unread(path, header, data[:start], end[1].decode(), bytes.fromhex(end[2].decode()))
 
 
-def read_chain(paths: Iterable[str], key: str, after: Optional[str] = None) -> List[Document]:
+def read_chain(paths: Iterable[str], key: str, after: str | None = None) -> list[Document]:
     """Reads documents, and checks signatures and chain.
 
     `key` is the public key of the first one, 64 hexadecimal digits. `after` is the `sha256` of the document before the
     first one; None if that is the first of the chain.
     """
-    chain: List[Document] = []
+    chain: list[Document] = []
     previous = after
-    for path, header, body, last in sorted((_open(path) for path in paths), key=lambda each: each.header['number']):
+    unread = sorted((_open(path) for path in paths), key=lambda each: each.header['number'])
+    for path, header, body, claimed, signature in unread:
         number = header['number']
         if header.get('key') != key:
             raise Difference(f'{path}: the key is {header.get("key")}, and not {key}')
         sha256 = hashlib.sha256(body).hexdigest()
         message = f'tidegauge attestation\n{sha256}\n'.encode()
-        try:
-            signature = bytes.fromhex(last['signature'])
-        except ValueError:
-            signature = b''
-        if last['sha256'] != sha256 or not is_signed(bytes.fromhex(key), message, signature):
+        if claimed != sha256 or not is_signed(bytes.fromhex(key), message, signature):
             raise Difference(f'{path}: the signature is not valid: the document was changed, or another key signed it')
         expected = chain[-1].number + 1 if chain else 1 if after is None else number
         if number != expected or header['previous'] != previous:
-            raise Difference(f'{path}: document {number} does not follow the one before: document {expected} is missing')
+            raise Difference(f'{path}: document {number} does not follow the one before: document {expected} is needed')
         lines = [_table(line) for line in body.splitlines()]
         document = Document(number, header, lines[1:-1], sha256)
         _check_document(document, lines[-1])
@@ -210,11 +207,11 @@ def _check_document(document: Document, totals: Line) -> None:
             start = index + 1
 
 
-def _check_gaps(where: str, days: List[Line]) -> None:
+def _check_gaps(where: str, days: list[Line]) -> None:
     """Checks that the gaps of a device are the numbers that no day of the document has."""
-    segments: Dict[str, List[Tuple[int, str, int]]] = {}
-    listed: Dict[Tuple[str, str], Ranges] = {}
-    before: Dict[str, int] = {}
+    segments: dict[str, list[tuple[int, str, int]]] = {}
+    listed: dict[tuple[str, str], Ranges] = {}
+    before: dict[str, int] = {}
     unlisted = set()
     for line in days:
         for boot in line.get('boots', []):
@@ -232,14 +229,15 @@ def _check_gaps(where: str, days: List[Line]) -> None:
             continue
         numbers.sort()
         covered = min(before[name], numbers[0][0])
-        gaps_of_days: Dict[str, Ranges] = {}
+        gaps_of_days: dict[str, Ranges] = {}
         for first, day, to in numbers:
             if covered + 1 < first <= covered + 2**32:
                 gaps_of_days.setdefault(day, []).append((covered + 1, first - 1))
             covered = max(covered, to)
         for line in days:
             if listed.get((line['day'], name), []) != gaps_of_days.get(line['day'], []):
-                raise Difference(f'{where}: {line["device"]} {line["day"]}: the gaps of boot {name} are not those of its numbers')
+                place = f'{line["device"]} {line["day"]}'
+                raise Difference(f'{where}: {place}: the gaps of boot {name} are not those of its numbers')
 
 
 def _merged(ranges: Ranges) -> Ranges:
@@ -252,10 +250,10 @@ def _merged(ranges: Ranges) -> Ranges:
     return merged
 
 
-Statements = Dict[Tuple[str, str], Tuple[int, Line]]
+Statements = dict[tuple[str, str], tuple[int, Line]]
 
 
-def statements_of(chain: List[Document]) -> Statements:
+def statements_of(chain: list[Document]) -> Statements:
     """The newest line about each device and day, with the number of its document."""
     stated: Statements = {}
     for document in chain:
@@ -286,12 +284,12 @@ class Reading(NamedTuple):
     value: Any
     received: int
     quality: str
-    boot: Optional[str]
-    seq: Optional[int]
+    boot: str | None
+    seq: int | None
 
 
 QUALITIES = ('ok', 'skewed', 'unsynced')
-TIME = re.compile(r'(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{6})Z')
+TIME = re.compile(r'(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{6})Z', re.ASCII)
 FIELD = re.compile(r'("(?:[^"]|"")*"|[^,"]*)(,|\Z)')
 COLUMNS = ['device', 'metric', 'time', 'value', 'text', 'received', 'quality', 'boot', 'seq', 'unit']
 EPOCH = date(1970, 1, 1).toordinal()
@@ -315,6 +313,22 @@ def _microseconds(text: str) -> int:
     return (minutes * 60 + int(match[4])) * 1_000_000 + int(match[5])
 
 
+def _reading(time: str, received: str, row: Line) -> Reading:
+    """Raises ValueError or TypeError if a field cannot be one of a reading."""
+    device, metric, value, quality = (row[each] for each in ('device', 'metric', 'value', 'quality'))
+    boot, seq = row.get('boot'), row.get('seq')
+    for text in (device, metric, quality, '' if boot is None else boot, value if isinstance(value, str) else ''):
+        text.encode()
+    if quality not in QUALITIES:
+        raise ValueError(f'{quality} is no quality')
+    if not isinstance(value, (str, float)):
+        raise ValueError('its value is no number and no text')
+    if seq is not None and not float(seq).is_integer():
+        raise ValueError(f'{seq} is no number of a reading')
+    number = None if seq is None else int(seq)
+    return Reading(device, metric, _microseconds(time), value, _microseconds(received), quality, boot, number)
+
+
 def readings_of(path: str) -> Iterator[Reading]:
     """The readings of an export."""
     with open(path, 'rb') as file:
@@ -334,18 +348,8 @@ def _ndjson(stream: BinaryIO, path: str) -> Iterator[Reading]:
                 if row['complete'] is not True:
                     raise Difference(f'{path}: the export is not complete: {row.get("error")}')
                 continue
-            seq = row.get('seq')
-            yield Reading(
-                row['device'],
-                row['metric'],
-                _microseconds(row['time']),
-                row['value'],
-                _microseconds(row['received']),
-                row['quality'],
-                row.get('boot'),
-                None if seq is None else int(seq),
-            )
-        except (ValueError, KeyError, TypeError) as error:
+            yield _reading(row['time'], row['received'], row)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise Difference(f'{path}: line {number} is no reading: {error}') from None
 
 
@@ -357,33 +361,26 @@ def _csv(stream: BinaryIO, path: str) -> Iterator[Reading]:
             continue
         number += 1
         fields, record = _fields(record.rstrip('\r\n')), ''
-        if number == 1 and fields == COLUMNS:
-            continue
-        if fields[0] is not None and fields[0].startswith('#'):
-            if not fields[0].startswith('# complete'):
-                raise Difference(f'{path}: the export is not complete: {fields[0]}')
+        if (number == 1 and fields == COLUMNS) or (fields and str(fields[0]).startswith('# complete')):
             continue
         try:
-            device, metric, time, value, text, received, quality, boot, seq, _ = fields
-            yield Reading(
-                str(device),
-                str(metric),
-                _microseconds(str(time)),
-                text if value is None else float(value),
-                _microseconds(str(received)),
-                str(quality),
-                boot,
-                None if seq is None else int(seq),
-            )
-        except ValueError as error:
+            if len(fields) != len(COLUMNS):
+                raise ValueError('it does not have the columns of an export')
+            row: Line = dict(zip(COLUMNS, fields))
+            if row['value'] is not None and row['text'] is not None:
+                raise ValueError('it has a number and a text')
+            row['value'] = row['text'] if row['value'] is None else float(row['value'])
+            row['seq'] = None if row['seq'] is None else float(row['seq'])
+            yield _reading(row['time'], row['received'], row)
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
             raise Difference(f'{path}: row {number} is no reading: {error}') from None
     if record:
         raise Difference(f'{path}: the export ends within a row')
 
 
-def _fields(record: str) -> List[Optional[str]]:
+def _fields(record: str) -> list[str | None]:
     """Splits a row. A field without quotes and characters is None, and in quotes an empty text."""
-    fields: List[Optional[str]] = []
+    fields: list[str | None] = []
     at = 0
     while True:
         match = FIELD.match(record, at)
@@ -417,11 +414,11 @@ class Day:
     def __init__(self) -> None:
         self.count = 0
         self.digest = bytes(32)
-        self.times: List[int] = []
-        self.received: List[int] = []
-        self.delay: List[int] = []
+        self.times: list[int] = []
+        self.received: list[int] = []
+        self.delay: list[int] = []
         self.quality = dict.fromkeys(QUALITIES, 0)
-        self.boots: Dict[str, Tuple[Any, Any]] = {}
+        self.boots: dict[str, tuple[Any, Any]] = {}
         self._series: Any = None
         self._series_count = 0
 
@@ -453,7 +450,7 @@ class Day:
         self._series, self._series_count = None, 0
 
 
-def _numbers_of(numbers: Any, received: Any) -> Tuple[Ranges, int]:
+def _numbers_of(numbers: Any, received: Any) -> tuple[Ranges, int]:
     """The numbers of a boot as ranges, and how many readings came after one with a higher number."""
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     ranges = _merged([(int(numbers[index]), int(numbers[index])) for index in order])
@@ -466,7 +463,7 @@ def _numbers_of(numbers: Any, received: Any) -> Tuple[Ranges, int]:
     return ranges, late
 
 
-def compare_day(place: Tuple[str, str], day: Day, number: int, line: Line) -> List[str]:
+def compare_day(place: tuple[str, str], day: Day, number: int, line: Line) -> list[str]:
     """Compares a day of an export with a line of a document. Returns notes."""
     where = f'{place[0]} {place[1]}: document {number}'
     stated = {boot['boot']: boot for boot in line.get('boots', [])}
@@ -494,7 +491,7 @@ def compare_day(place: Tuple[str, str], day: Day, number: int, line: Line) -> Li
     return []
 
 
-def _first_outside(ranges: Ranges, others: Ranges) -> Optional[int]:
+def _first_outside(ranges: Ranges, others: Ranges) -> int | None:
     """The first number of ranges that is in none of the others. Both are ascending."""
     starts = [first for first, _ in others]
     for first, to in ranges:
@@ -511,7 +508,7 @@ class Selection(NamedTuple):
 
     first: str
     last: str
-    device: Optional[str]
+    device: str | None
 
     def has(self, device: str, day: str) -> bool:
         """Whether a day is compared."""
@@ -524,14 +521,14 @@ class Result(NamedTuple):
     days: int
     readings: int
     ignored: int
-    notes: List[str]
+    notes: list[str]
 
 
-def compare(chain: List[Document], exports: Iterable[str], selection: Selection) -> Result:
+def compare(chain: list[Document], exports: Iterable[str], selection: Selection) -> Result:
     """Compares exports with the newest statement about each day. A day is in one export only."""
     stated = statements_of(chain)
     seen = set()
-    notes: List[str] = []
+    notes: list[str] = []
     readings, ignored = 0, 0
     for path in exports:
         for device, days, others in _devices_of(path, selection):
@@ -554,15 +551,15 @@ def compare(chain: List[Document], exports: Iterable[str], selection: Selection)
     return Result(len(seen), readings, ignored, notes)
 
 
-def _devices_of(path: str, selection: Selection) -> Iterator[Tuple[str, Dict[str, Day], int]]:
+def _devices_of(path: str, selection: Selection) -> Iterator[tuple[str, dict[str, Day], int]]:
     """The selected days of each device of an export, and the number of other readings."""
-    last: Tuple[str, str, int] = ('', '', -1)
-    days: Dict[str, Day] = {}
+    last: tuple[str, str, int] = ('', '', -1)
+    days: dict[str, Day] = {}
     ignored = 0
     for reading in readings_of(path):
         place = (reading.device, reading.metric, reading.time)
         if place <= last:
-            raise Difference(f'{path}: the reading of {place[0]} {place[1]} after {last[0]} {last[1]} is not in its order')
+            raise Difference(f'{path}: {place[0]} {place[1]} after {last[0]} {last[1]}: a reading is not in its order')
         if place[:2] != last[:2]:
             for each in days.values():
                 each.end_series(last[1])
@@ -581,7 +578,7 @@ def _devices_of(path: str, selection: Selection) -> Iterator[Tuple[str, Dict[str
         yield last[0], days, ignored
 
 
-def _summary(chain: List[Document]) -> str:
+def _summary(chain: list[Document]) -> str:
     first, last = chain[0], chain[-1]
     lines = [line for _, line in statements_of(chain).values()]
     boots = [boot for line in lines for boot in line.get('boots', [])]
@@ -597,14 +594,14 @@ def _summary(chain: List[Document]) -> str:
     )
 
 
-def main(arguments: Optional[List[str]] = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Runs the program. Returns its exit code."""
     parser = argparse.ArgumentParser(description='Verifies documents of tidegauge attest, and exports against them.')
     parser.add_argument('documents', nargs='+', help='all documents of the chain')
     parser.add_argument('--key', required=True, help='the public key of the first document, from its owner')
     parser.add_argument('--export', action='append', default=[], metavar='FILE', help='NDJSON or CSV, also with gzip')
-    parser.add_argument('--after', metavar='SHA256', help='of the document before the first one, if that is not number 1')
-    parser.add_argument('--newest', metavar='SHA256', help='a document that must be in the chain, such as the last one known')
+    parser.add_argument('--after', metavar='SHA256', help='of the document before the first one, if that is not 1')
+    parser.add_argument('--newest', metavar='SHA256', help='the last document that you know: it must be in the chain')
     parser.add_argument('--until', type=int, metavar='NUMBER', help='leave out later documents: for an older export')
     parser.add_argument('--from', dest='first', default='', metavar='DAY', help='the first day to compare')
     parser.add_argument('--to', dest='last', default='9999', metavar='DAY', help='the last day to compare')
@@ -630,7 +627,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except Difference as difference:
         print(f'first difference: {difference}')
         return 1
-    except (OSError, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeError) as error:
+        print(f'first difference: a file is damaged: {error}')
+        return 1
+    except OSError as error:
         print(f'cannot be read: {error}', file=sys.stderr)
         return 2
     print('verified')
