@@ -57,27 +57,15 @@ async function* read(
       let end = 0;
       while (end < text.length) {
         const place = `row ${number}`;
-        let next = readCells(text, end, separator);
+        const next = readCells(text, end, separator);
         if (next === null && !isLast && text.length - end <= MOST_ROW) break;
-        if (next === null) {
-          tally.add('refused', 'a quote is not closed', place);
-          next = { cells: [], end: endOfLine(text, end) };
-        } else if (FAILED.test(String(next.cells[0])))
+        if (next === null) tally.add('refused', 'a quote is not closed', place);
+        else if (FAILED.test(String(next.cells[0])))
           throw new Error(`${path}: the export failed: ${next.cells[0]}`);
-        else if (COMPLETE.test(String(next.cells[0])))
-          tally.add('skipped', 'the line that ends an export', place);
-        else if (next.cells.length > 1 || next.cells[0] !== null || columns.length === 1) {
-          if (next.cells.length === columns.length)
-            found.push([rowOf(columns, next.cells, rows.isExport), place]);
-          else
-            tally.add(
-              'refused',
-              `the row does not have ${columns.length} cells`,
-              `${place}: ${next.cells.length}`,
-            );
-        }
+        else if (isRow(next.cells, columns, place, tally))
+          found.push([rowOf(columns, next.cells, rows.isExport), place]);
         number += 1;
-        end = next.end;
+        end = next?.end ?? endOfLine(text, end);
       }
       if (isFirst) rows.check(found.map(([row]) => row));
       isFirst = false;
@@ -89,6 +77,19 @@ async function* read(
   } finally {
     reader.close();
   }
+}
+
+/** Whether cells are a row with all columns. Counts what they are otherwise, unless the line is empty. */
+function isRow(cells: Cells['cells'], columns: readonly string[], place: string, tally: Tally): boolean {
+  if (COMPLETE.test(String(cells[0]))) {
+    tally.add('skipped', 'the line that ends an export', place);
+    return false;
+  }
+  if (cells.length === columns.length) return true;
+  const isEmpty = cells.length === 1 && cells[0] === null;
+  if (!isEmpty)
+    tally.add('refused', `the row does not have ${columns.length} cells`, `${place}: ${cells.length}`);
+  return false;
 }
 
 interface Header {
