@@ -131,25 +131,26 @@ function rowOf(columns: readonly string[], cells: readonly (string | null)[], ke
 function readCells(text: string, from: number, separator: string): Cells | null {
   const cells: (string | null)[] = [];
   for (let at = from; ; at += 1) {
-    let cell = '';
     const isQuoted = text[at] === '"';
-    if (isQuoted) {
-      for (;;) {
-        const quote = text.indexOf('"', at + 1);
-        if (quote === -1) return null;
-        cell += text.slice(at + 1, quote);
-        at = quote + 1;
-        if (text[at] !== '"') break;
-        cell += '"';
-      }
-    }
-    const start = at;
+    const start = isQuoted ? endOfQuotes(text, at) : at;
+    if (start === -1) return null;
+    const quoted = isQuoted ? text.slice(at + 1, start - 1).replaceAll('""', '"') : '';
+    at = start;
     while (at < text.length && text[at] !== separator && text[at] !== '\n') at += 1;
     const isEnd = text[at] !== separator;
     const rest = text.slice(start, at);
-    cell += isEnd && rest.endsWith('\r') ? rest.slice(0, -1) : rest;
+    const cell = quoted + (isEnd && rest.endsWith('\r') ? rest.slice(0, -1) : rest);
     cells.push(cell === '' && !isQuoted ? null : cell);
     if (isEnd) return { cells, end: at + 1 };
+  }
+}
+
+/** Where the quotes end that begin at `from`: after the first quote that is not doubled; -1 when there is none. */
+function endOfQuotes(text: string, from: number): number {
+  for (let at = from + 1; ; at += 2) {
+    at = text.indexOf('"', at);
+    if (at === -1) return -1;
+    if (text[at + 1] !== '"') return at + 1;
   }
 }
 

@@ -68,24 +68,10 @@ async function* read(
     while (await reader.more()) {
       const { text, isLast } = reader;
       const readings: SourceReading[] = [];
-      let end = 0;
-      let isOpen = false;
-      for (const { from, to } of findLines(text)) {
-        if (end < from) follow(place, text.slice(end, from));
-        // The last line can have a quote that the lines so far do not close.
-        isOpen = !isLast && to === text.length;
-        end = isOpen ? from : to;
-        if (isOpen) break;
-        const own = { ...options, database: fullName(place) ?? options.database };
-        for (const line of linesOf(text.slice(from, to))) {
-          if (line.startsWith('#')) follow(place, line);
-          else if (line.trim() !== '') readLine(line, own, context, readings, tally);
-        }
-      }
-      if (!isOpen) {
-        follow(place, text.slice(end));
-        end = text.length;
-      } else if (text.length - end > MOST_LINE) {
+      let end = readLines(text, isLast, place, (line, name) =>
+        readLine(line, { ...options, database: name ?? options.database }, context, readings, tally),
+      );
+      if (text.length - end > MOST_LINE) {
         const newline = text.indexOf('\n', end) + 1;
         tally.add('refused', 'line protocol: unbalanced quotes', quote(text.slice(end, newline)));
         end = newline;
@@ -96,6 +82,29 @@ async function* read(
   } finally {
     reader.close();
   }
+}
+
+/** Passes each line with the name of its database to `take`, and follows the comments. Returns where the rest begins. */
+function readLines(
+  text: string,
+  isLast: boolean,
+  place: Place,
+  take: (line: string, database: string | null) => void,
+): number {
+  let end = 0;
+  for (const { from, to } of findLines(text)) {
+    if (end < from) follow(place, text.slice(end, from));
+    // The last line can have a quote that the lines so far do not close.
+    if (!isLast && to === text.length) return from;
+    end = to;
+    const name = fullName(place);
+    for (const line of linesOf(text.slice(from, to))) {
+      if (line.startsWith('#')) follow(place, line);
+      else if (line.trim() !== '') take(line, name);
+    }
+  }
+  follow(place, text.slice(end));
+  return text.length;
 }
 
 /** Changes the place as the comments of an export state it. */
