@@ -1,7 +1,6 @@
 import { isTable } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
-import { didYouMean } from '@tidegauge/text';
-import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
+import { type Mistake, unknownKeys, YamlFile } from '@tidegauge/yaml-file';
 import type { Notice, Send } from './channel.ts';
 import { deliver, withoutLogin } from './deliver.ts';
 import { noticeText } from './notice-text.ts';
@@ -144,8 +143,7 @@ export function parseReceivers(text: string, name: string): readonly Receiver[] 
 /** Adds the mistakes of an entry. Null when it has some. */
 function receiverOf(entry: unknown, index: number, mistakes: Mistake[]): Receiver | null {
   const before = mistakes.length;
-  const mistake = (key: string, message: string, atKey = false) =>
-    void mistakes.push({ path: [index, key], message, atKey });
+  const mistake = (key: string, message: string) => void mistakes.push({ path: [index, key], message });
   if (!isTable(entry)) {
     mistakes.push({ path: [index], message: 'a receiver has a name and a kind' });
     return null;
@@ -158,11 +156,10 @@ function receiverOf(entry: unknown, index: number, mistakes: Mistake[]): Receive
   if (known === null) mistake('kind', `it must be one of ${KIND_NAMES.join(', ')}`);
   if (known === null || mistakes.length > before) return null;
   const keys = [...known.required, ...known.optional];
-  for (const [key, value] of Object.entries(rest)) {
-    const problem = keys.includes(key)
-      ? textProblem(key, value)
-      : `${key} is not a key of ${kind} (${keys.join(', ')})${didYouMean(key, keys)}`;
-    if (problem !== null) mistake(key, problem, !keys.includes(key));
+  mistakes.push(...unknownKeys(rest, [index], keys, String(kind)));
+  for (const key of keys) {
+    const problem = rest[key] === undefined ? null : textProblem(key, rest[key]);
+    if (problem !== null) mistake(key, problem);
   }
   for (const key of known.required) if (rest[key] === undefined) mistake(key, `${kind} needs ${key}`);
   if (mistakes.length > before) return null;

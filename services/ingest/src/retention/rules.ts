@@ -2,7 +2,7 @@ import { deviceNameProblem, isTable, metricNameProblem } from '@tidegauge/readin
 import { ConfigError, type Kind } from '@tidegauge/service';
 import type { RollupPeriod, SeriesScope } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
-import { type Mistake, type Path, YamlFile } from '@tidegauge/yaml-file';
+import { type Mistake, type Path, unknownKeys, YamlFile } from '@tidegauge/yaml-file';
 
 /** How long readings and their rollups are kept, microseconds. Infinity: forever. */
 export type Keep = Readonly<Record<'raw' | RollupPeriod, number>>;
@@ -195,28 +195,12 @@ function rulesOf(file: YamlFile): readonly Rule[] {
       { path: [], message: `it has ${data.length} rules, and at most ${MOST_RULES} are used` },
     ]);
   const rules = data.map((entry: unknown, index): Rule => {
-    if (!isTable(entry)) add([index], 'a rule must have keep, such as raw:30d');
-    const { devices, metrics, keep } = (isTable(entry) ? entry : { keep: 'raw:forever' }) as Entry;
-    for (const key of Object.keys(isTable(entry) ? entry : {})) {
-      if (!KEYS.includes(key))
-        add([index, key], `${key} is not a key of a rule (${KEYS.join(', ')})${didYouMean(key, KEYS)}`, true);
+    if (isTable(entry)) {
+      mistakes.push(...unknownKeys(entry, [index], KEYS, 'a rule'));
+      return readRule(entry, (path, message) => add([index, ...path], message));
     }
-    const problem = devices === undefined ? null : problemOf(devices, deviceNameProblem);
-    if (problem !== null) add([index, 'devices'], problem);
-    const named = metrics === undefined ? null : [metrics].flat();
-    if (named !== null && (named.length === 0 || named.length > MOST_METRICS))
-      add([index, 'metrics'], `it must be 1 to ${MOST_METRICS} metrics`);
-    for (const [place, metric] of (named ?? []).entries()) {
-      const wrong = problemOf(metric, metricNameProblem);
-      if (wrong !== null) add(Array.isArray(metrics) ? [index, 'metrics', place] : [index, 'metrics'], wrong);
-    }
-    const matches = [devices ?? 'all devices', ...(named === null ? [] : [named.join(', ')])];
-    return {
-      name: matches.join(': '),
-      devices: (devices as string | undefined) ?? null,
-      metrics: named as readonly string[] | null,
-      ...keepOf(keep, (message) => add(keep === undefined ? [index] : [index, 'keep'], message)),
-    };
+    add([index], 'a rule must have keep, such as raw:30d');
+    return { name: '', devices: null, metrics: null, ...FOREVER };
   });
   const last = rules.findIndex(({ devices, metrics }) => devices === null && metrics === null);
   if (last !== -1 && last < rules.length - 1)
@@ -226,6 +210,26 @@ function rulesOf(file: YamlFile): readonly Rule[] {
 }
 
 type Entry = Readonly<Record<string, unknown>>;
+
+/** @param add receives mistakes, with their paths in the entry */
+function readRule({ devices, metrics, keep }: Entry, add: (path: Path, message: string) => void): Rule {
+  const problem = devices === undefined ? null : problemOf(devices, deviceNameProblem);
+  if (problem !== null) add(['devices'], problem);
+  const named = metrics === undefined ? null : [metrics].flat();
+  if (named !== null && (named.length === 0 || named.length > MOST_METRICS))
+    add(['metrics'], `it must be 1 to ${MOST_METRICS} metrics`);
+  for (const [place, metric] of (named ?? []).entries()) {
+    const wrong = problemOf(metric, metricNameProblem);
+    if (wrong !== null) add(Array.isArray(metrics) ? ['metrics', place] : ['metrics'], wrong);
+  }
+  const matches = [devices ?? 'all devices', ...(named === null ? [] : [named.join(', ')])];
+  return {
+    name: matches.join(': '),
+    devices: (devices as string | undefined) ?? null,
+    metrics: named as readonly string[] | null,
+    ...keepOf(keep, (message) => add(keep === undefined ? [] : ['keep'], message)),
+  };
+}
 
 function problemOf(name: unknown, problem: (name: string) => string | null): string | null {
   return typeof name === 'string' ? problem(name) : 'it must be a text';
