@@ -69,6 +69,7 @@ const pure = (folder, libraries = [], modules = []) => ({
 module.exports = {
   forbidden: [
     ...[ROOT, ...WORKSPACES].flatMap(declared),
+    pure('columns', [], ['buffer', 'zlib']),
     pure('parallel'),
     pure('readings', ['cborg', 'protobufjs'], ['buffer', 'zlib']),
     pure('workload'),
