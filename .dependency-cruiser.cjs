@@ -136,7 +136,7 @@ module.exports = {
       name: 'storage-imports-readings-only',
       severity: 'error',
       from: { path: '^packages/storage/src' },
-      to: { path: '^packages/', pathNot: '^packages/(storage|readings|hbase-client|parallel|text)/' },
+      to: { path: '^packages/', pathNot: '^packages/(storage|readings|columns|hbase-client|parallel|text)/' },
     },
     {
       name: 'session-and-service-stand-alone',
