@@ -140,7 +140,7 @@ export class Blocks {
   }
 
   /**
-   * Deletes the readings in [from, to) of the first block that has any. Resolves to their number without those that a row of
+   * Deletes the readings in [from, to) of the first block that has any. Returns their number without those that a row of
    * `readings` replaces, which the caller deletes later. Null: no block has any.
    */
   remove(series: number, from: number, to: number): number | null {

@@ -31,7 +31,7 @@ import { groupsOf } from './groups.ts';
 import { fromQuality, type Row, readingColumns, toBucket, toReading } from './mapping.ts';
 import { ARRIVALS, SLOTS } from './schema.ts';
 import { SeriesDictionary } from './series.ts';
-import { shrink } from './shrink.ts';
+import { isLoose, shrink, shrinkSome } from './shrink.ts';
 
 /** When the slots of series in `recent` have more readings, the fullest of them are merged into `readings`. */
 const RECENT_ROWS = 20_000;
@@ -144,6 +144,8 @@ export class SqliteReadings implements BackendReadings {
   readonly #compactor: Compactor;
   /** Readings that were stored since the last pass over all series began. Null during a pass. */
   #sinceCompacted: number | null = null;
+  /** All rows of the pass were moved, and the file shrinks. */
+  #shrinks = false;
   /** Cached number of rows in each slot of `recent`. Null if it must be counted. */
   #slotRows: number[] | null = null;
 
@@ -207,13 +209,17 @@ export class SqliteReadings implements BackendReadings {
     return stored;
   }
 
-  /** Moves some readings to blocks. Resolves to whether it has more to do now. */
+  /** One step of a pass: moves some readings to blocks, or at the end shrinks the file. Resolves to whether to continue. */
   async compact(): Promise<boolean> {
     if (this.#sinceCompacted !== null && this.#sinceCompacted < COMPACT_READINGS) return false;
     this.#sinceCompacted = null;
-    if (await this.#compactor.step()) return true;
+    if (!this.#shrinks) {
+      if (await this.#compactor.step()) return true;
+      this.#shrinks = await isLoose(this.#db);
+      if (this.#shrinks) return true;
+    } else if (await shrinkSome(this.#db)) return true;
+    this.#shrinks = false;
     this.#sinceCompacted = 0;
-    await shrink(this.#db);
     return false;
   }
 
