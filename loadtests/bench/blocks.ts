@@ -65,7 +65,17 @@ export const program = defineBench({
     for (const kind of Object.keys(KINDS)) results.push({ kind, ...(await compare(kind, setup, context)) });
     process.stdout.write(
       textTable([
-        ['series', 'bytes as row', 'in block', 'page ms', 'ratio', 'aggregate ms', 'ratio', 'step ms', 'longest'],
+        [
+          'series',
+          'bytes as row',
+          'in block',
+          'page ms',
+          'ratio',
+          'aggregate ms',
+          'ratio',
+          'step ms',
+          'longest',
+        ],
         ...results.map(({ kind, rows, blocks, bytes, step }) => [
           kind,
           showNumber(bytes.rows),

@@ -1,39 +1,32 @@
-import { crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import { ByteReader, ByteWriter } from './bytes.ts';
-import { decodeIntegers, encodeIntegers } from './integers.ts';
+import { decodeIntegers, encodeIntegers, estimateBits } from './integers.ts';
 import { decodeOptional, decodeValues, encodeOptional, encodeValues } from './values.ts';
 
 // A block of readings of one series as compressed columns. docs/adr/0018-compact-history.md has the measurements.
 //
 //   4 bytes  CRC-32 of all that follows, little-endian
-//   byte     PLAIN, or ZSTD: all after the two lengths is compressed
+//   byte     version
 //   varint   number of readings
-//   varint   length of what follows, before compression
 //   varint   for each column its length
 //   bytes    the columns: times, values, received, boots, sequence numbers, qualities
 
-const PLAIN = 1;
-const ZSTD = 2;
+const VERSION = 1;
 const CHECKSUM_BYTES = 4;
 const COLUMNS = 6;
-/** Compression is kept if it saves this part: texts get much smaller, codes of numbers hardly do. */
-const SAVES = 1 / 16;
 /** A column of receive times begins with one of these. */
 const DELAYS = 0;
 const TIMES = 1;
 
 /** The most readings of a block. */
 export const MAX_READINGS = 65_535;
-/** The most bytes of a block before compression. */
-export const MAX_BYTES = 16 * 1024 * 1024;
-
 /** Readings of one series, in columns of the same length. */
 export interface Columns {
-  /** Microseconds, ascending, in any distance. A time below 2^53, as `received`. */
+  /** Microseconds from 0 to 2^53 - 1, ascending. */
   readonly times: readonly number[];
   /** Numbers keep all their bits. */
   readonly values: readonly (number | string)[];
-  /** Microseconds. */
+  /** Microseconds from 0 to 2^53 - 1. */
   readonly received: readonly number[];
   /** Whole numbers that the caller assigns to boots. */
   readonly boots: readonly (number | null)[];
@@ -46,8 +39,8 @@ export interface Columns {
 export class DamagedBlock extends Error {}
 
 /**
- * Encodes 1 to `MAX_READINGS` readings. 2,048 take about a millisecond on a workstation.
- * @throws {TypeError} if there are none or too many, or if they have more than `MAX_BYTES`
+ * Encodes 1 to `MAX_READINGS` readings.
+ * @throws {TypeError} if there are none or too many
  */
 export function encodeBlock(columns: Columns): Buffer {
   const { times, values, received, boots, seqs, qualities } = columns;
@@ -56,23 +49,17 @@ export function encodeBlock(columns: Columns): Buffer {
   const parts = [
     written((out) => encodeIntegers(out, Float64Array.from(times))),
     written((out) => encodeValues(out, values)),
-    encodeReceived(times, received),
+    written((out) => encodeReceived(out, times, received)),
     written((out) => encodeOptional(out, boots)),
     written((out) => encodeOptional(out, seqs)),
     written((out) => encodeIntegers(out, Float64Array.from(qualities))),
   ];
-  const body = new ByteWriter();
-  for (const { length } of parts) body.varint(length);
-  for (const part of parts) body.bytes(part);
-  if (body.length > MAX_BYTES) throw new TypeError(`a block cannot have ${body.length} bytes`);
-  const compressed = zstdCompressSync(body.written());
-  const isSmaller = compressed.length <= body.length * (1 - SAVES);
   const block = new ByteWriter();
   block.bytes(Buffer.alloc(CHECKSUM_BYTES));
-  block.byte(isSmaller ? ZSTD : PLAIN);
+  block.byte(VERSION);
   block.varint(count);
-  block.varint(body.length);
-  block.bytes(isSmaller ? compressed : body.written());
+  for (const { length } of parts) block.varint(length);
+  for (const part of parts) block.bytes(part);
   // A copy, so that the larger buffer is not kept.
   const bytes = Buffer.from(block.written());
   bytes.writeUInt32LE(crc32(bytes.subarray(CHECKSUM_BYTES)));
@@ -97,17 +84,12 @@ export class Block {
       throw new DamagedBlock('its checksum differs');
     const { count, columns } = intact(() => {
       const reader = new ByteReader(bytes.subarray(CHECKSUM_BYTES));
-      const form = reader.byte();
+      const version = reader.byte();
+      if (version !== VERSION)
+        throw new RangeError(`it has version ${version}, this program reads ${VERSION}`);
       const readings = reader.varint();
-      const length = reader.varint();
-      if ((form !== PLAIN && form !== ZSTD) || readings > MAX_READINGS || length > MAX_BYTES)
-        throw new RangeError(`form ${form} is unknown`);
-      const rest = reader.rest();
-      const body = new ByteReader(
-        form === PLAIN ? rest : zstdDecompressSync(rest, { maxOutputLength: length }),
-      );
-      const lengths = Array.from({ length: COLUMNS }, () => body.varint());
-      return { count: readings, columns: lengths.map((size) => body.bytes(size)) };
+      const lengths = Array.from({ length: COLUMNS }, () => reader.varint());
+      return { count: readings, columns: lengths.map((length) => reader.bytes(length)) };
     });
     this.count = count;
     this.#columns = columns;
@@ -150,19 +132,12 @@ export class Block {
 }
 
 /** As delays after the times of the readings, or as times themselves: many readings of one message have one. */
-function encodeReceived(times: readonly number[], received: readonly number[]): Buffer {
-  const delays = written((out) => {
-    out.byte(DELAYS);
-    encodeIntegers(
-      out,
-      Float64Array.from(received, (time, index) => time - times[index]!),
-    );
-  });
-  const absolute = written((out) => {
-    out.byte(TIMES);
-    encodeIntegers(out, Float64Array.from(received));
-  });
-  return delays.length <= absolute.length ? delays : absolute;
+function encodeReceived(out: ByteWriter, times: readonly number[], received: readonly number[]): void {
+  const absolute = Float64Array.from(received);
+  const delays = absolute.map((time, index) => time - times[index]!);
+  const isDelays = estimateBits(delays) <= estimateBits(absolute);
+  out.byte(isDelays ? DELAYS : TIMES);
+  encodeIntegers(out, isDelays ? delays : absolute);
 }
 
 function decodeReceived(bytes: ByteReader, times: Float64Array): Float64Array {

@@ -1,4 +1,5 @@
-import type { ByteReader, ByteWriter } from './bytes.ts';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { ByteReader, ByteWriter } from './bytes.ts';
 import { decodeIntegers, encodeIntegers } from './integers.ts';
 import { decodeNumbers, encodeNumbers } from './numbers.ts';
 
@@ -71,18 +72,26 @@ export function decodeOptional(bytes: ByteReader, count: number): ArrayLike<numb
   return areNumbers.map((isNumber) => (isNumber ? numbers.next().value! : null));
 }
 
-/** Each different text once, as its length in bytes and UTF-8, and the position of each value's text in this list. */
+/**
+ * Each different text once, compressed with zstd as one: their number, their lengths in bytes, and UTF-8. Then the position
+ * of each value's text in this list.
+ */
 function encodeTexts(out: ByteWriter, texts: readonly string[]): void {
   const positions = new Map<string, number>();
   for (const text of texts) if (!positions.has(text)) positions.set(text, positions.size);
-  out.varint(positions.size);
+  const list = new ByteWriter();
+  list.varint(positions.size);
   for (const text of positions.keys()) {
     // UTF-8 has no half of a surrogate pair.
     const isWellFormed = text.isWellFormed();
     const bytes = Buffer.from(text, isWellFormed ? 'utf8' : 'utf16le');
-    out.varint(2 * bytes.length + (isWellFormed ? 0 : 1));
-    out.bytes(bytes);
+    list.varint(2 * bytes.length + (isWellFormed ? 0 : 1));
+    list.bytes(bytes);
   }
+  const compressed = zstdCompressSync(list.written());
+  out.varint(list.length);
+  out.varint(compressed.length);
+  out.bytes(compressed);
   encodeIntegers(
     out,
     Float64Array.from(texts, (text) => positions.get(text)!),
@@ -90,11 +99,13 @@ function encodeTexts(out: ByteWriter, texts: readonly string[]): void {
 }
 
 function decodeTexts(bytes: ByteReader, count: number): string[] {
-  const different = bytes.varint();
+  const maxOutputLength = bytes.varint();
+  const list = new ByteReader(zstdDecompressSync(bytes.bytes(bytes.varint()), { maxOutputLength }));
+  const different = list.varint();
   if (different > count) throw new RangeError('there are more texts than values');
   const texts = Array.from({ length: different }, () => {
-    const size = bytes.varint();
-    return bytes.bytes(Math.floor(size / 2)).toString(size % 2 === 0 ? 'utf8' : 'utf16le');
+    const size = list.varint();
+    return list.bytes(Math.floor(size / 2)).toString(size % 2 === 0 ? 'utf8' : 'utf16le');
   });
   return Array.from(decodeIntegers(bytes, count), (position) => {
     const text = texts[position];

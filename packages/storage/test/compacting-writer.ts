@@ -17,7 +17,9 @@ const compactor = new Compactor(db, blocks);
 for (let number = Number(first); ; number += 1) {
   // Every fifth reading is 40 places late.
   const place = number % 5 === 4 ? number - 40 : number;
-  await readings.write([reading({ device: 'd', time: T0 + place * 2 + (number % 5 === 4 ? 1 : 0), value: number })]);
+  await readings.write([
+    reading({ device: 'd', time: T0 + place * 2 + (number % 5 === 4 ? 1 : 0), value: number }),
+  ]);
   process.stdout.write(`${number}\n`);
   if (number % 3 !== 0) continue;
   if (await compactor.step()) process.stdout.write('block\n');

@@ -241,11 +241,7 @@ function mergedRows(rows: readonly Row[], older: readonly Row[], order: Order, l
     const next = rows[row];
     const other = older[old];
     const difference =
-      next === undefined
-        ? 1
-        : other === undefined
-          ? -1
-          : sign * ((next[0] as number) - (other[0] as number));
+      next === undefined ? 1 : other === undefined ? -1 : sign * ((next[0] as number) - (other[0] as number));
     merged.push(difference > 0 ? other! : next!);
     if (difference <= 0) row += 1;
     if (difference >= 0) old += 1;

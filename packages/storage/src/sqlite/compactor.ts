@@ -9,7 +9,8 @@ const LATE_READINGS = 64;
 const SERIES = 'select id from series where id >= ? order by id limit ?';
 const COLUMNS = 'time, value, received, boot, seq, quality';
 const ROWS = `select ${COLUMNS} from readings where series = ? and time >= ? and time < ? order by time limit ?`;
-const NTH = 'select time from readings where series = ? and time >= ? and time < ? order by time limit 1 offset ?';
+const NTH =
+  'select time from readings where series = ? and time >= ? and time < ? order by time limit 1 offset ?';
 
 /**
  * Moves rows of `readings` to blocks, in steps. A step is one transaction: it reads rows of a series, stores a block and

@@ -149,12 +149,7 @@ export class SqliteReadings implements BackendReadings {
   /** Cached number of rows in each slot of `recent`. Null if it must be counted. */
   #slotRows: number[] | null = null;
 
-  constructor(
-    db: Database,
-    recentRows = RECENT_ROWS,
-    arrivedRows = ARRIVED_ROWS,
-    blocks = new Blocks(db),
-  ) {
+  constructor(db: Database, recentRows = RECENT_ROWS, arrivedRows = ARRIVED_ROWS, blocks = new Blocks(db)) {
     this.#db = db;
     this.#recentRows = recentRows;
     this.#arrivedRows = arrivedRows;
@@ -362,7 +357,10 @@ export class SqliteReadings implements BackendReadings {
       const start = from;
       const part = await this.#db.read(() => {
         const end = this.#partEnd(id, start, to);
-        const rows = this.#db.statement(AGGREGATE).all(bucket, id, start, end, id % SLOTS).map(toBucket);
+        const rows = this.#db
+          .statement(AGGREGATE)
+          .all(bucket, id, start, end, id % SLOTS)
+          .map(toBucket);
         return { buckets: [...rows, ...this.#blockBuckets(id, start, end, bucket)], end };
       });
       parts.push(...part.buckets.sort((a, b) => a.time - b.time));
