@@ -151,7 +151,7 @@ describe('readings in blocks', () => {
       for (const store of stores) await proveEqual(store, [...model.values()]);
       for (const db of databases) db.close();
     });
-    await fc.assert(property, { numRuns: 60 });
+    await fc.assert(property, { numRuns: 40 });
   });
 
   test('move there completely, except the newest, and are read from there', async () => {
@@ -262,16 +262,16 @@ describe('readings in blocks', () => {
 
   test('of long texts are in blocks of bounded size', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, 10, 6);
+    const readings = new SqliteReadings(db, 10, 6, new Blocks(db, 100));
     let state = 1;
     const noise = () => {
       state = (state * 16_807) % 2_147_483_647;
       return state.toString(36);
     };
     const text = () => Array.from({ length: 600 }, noise).join('').slice(0, 4000);
-    const rows = series('d', 2200).map((each, index) => ({
+    const rows = series('d', 700).map((each, index) => ({
       ...each,
-      value: index < 2000 ? text() : 'short',
+      value: index < 400 ? text() : 'short',
     }));
     await readings.write(rows);
     await compactAll(readings);
