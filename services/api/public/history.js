@@ -15,7 +15,7 @@ import { copyLink, saveCsv, savePicture } from './history-files.js';
 import { keyOf, linesOf, seriesOf } from './history-lines.js';
 import { readBuckets, readFirst } from './history-reads.js';
 import { listLines } from './history-table.js';
-import { explain, sensors } from './model.js';
+import { explain, sensors, sortedSensors } from './model.js';
 import { levelOf, Tiles } from './tiles.js';
 import {
   EMPTY_VIEW,
@@ -181,7 +181,7 @@ function relist() {
     const series = sensor === undefined ? [] : seriesOf(sensor);
     if (series.length > 0) view = { ...view, series };
   }
-  const { series, left } = linesOf(view, sensors.values());
+  const { series, left } = linesOf(view, sortedSensors());
   const earlier = view.compare === null ? [null] : [null, view.compare];
   lines = series.flatMap(({ device, metric }, colour) => {
     const key = keyOf({ device, metric });
@@ -213,7 +213,7 @@ function relist() {
 function remove({ key }) {
   const isOther = (each) => keyOf(each) !== key;
   const series = view.series.filter(isOther);
-  const left = linesOf({ ...view, series }, sensors.values()).series;
+  const left = linesOf({ ...view, series }, sortedSensors()).series;
   if (left.every(isOther)) change({ series });
   else change({ series: left.filter(isOther), groups: [] });
   $('history-add').focus();
