@@ -34,6 +34,8 @@ const WINDOW = { width: 1366, height: 768 };
 const MIB = 2 ** 20;
 /** The range that the page shows before a click on `All`. */
 const BEFORE = 'last=1d';
+/** A visitor looks at a page that was opened for this long, before a click on `All`. Milliseconds. */
+const LOOK_MS = 1000;
 /** After the list is there, the page reads and paints further parts for this time. Milliseconds. */
 const REST_MS = 3000;
 const NOTCHES = 20;
@@ -186,6 +188,7 @@ async function measureHistory(
     signal.throwIfAborted();
     const page = await WatchedPage.open(browser, `${api.url}/#/history?${shown}&${BEFORE}`);
     await page.settled(lines);
+    await page.pause(LOOK_MS);
     return page;
   };
   // Only the first page fills the browser's cache and compiles the code of the API.
