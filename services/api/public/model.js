@@ -17,7 +17,7 @@ export const SPARK_POINTS = 32;
 const PAUSES = 3;
 const LEAST_QUIET = 300;
 const MOST_UNKNOWN = 86_400;
-const LATEST_AT_ONCE = 200;
+const LATEST_AT_ONCE = 2000;
 /** The device of annotations that concern all devices. It is no sensor. */
 const ALL_DEVICES = '@all';
 
@@ -74,13 +74,14 @@ async function readAll() {
     }
     cursor = page.next ?? undefined;
   } while (cursor !== undefined && !full);
-  const names = [...sensors.keys()];
-  for (let start = 0; start < names.length; start += LATEST_AT_ONCE) {
-    const { readings } = await get('v1/readings/latest', {
-      device: names.slice(start, start + LATEST_AT_ONCE),
-    });
+  cursor = undefined;
+  do {
+    const { readings, next } = await get('v1/readings/latest', { limit: LATEST_AT_ONCE, cursor });
     for (const reading of readings) learn(reading);
-  }
+    cursor = next ?? undefined;
+    // Both lists are by name. Devices beyond the limit are not listed.
+    if (full && readings.length > 0 && !sensors.has(readings.at(-1).device)) return;
+  } while (cursor !== undefined);
 }
 
 /**

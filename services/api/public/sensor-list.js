@@ -23,8 +23,8 @@ const SPARK_HEIGHT = 20;
 /** Number of metrics whose values are in a row. The charts show more. */
 const METRICS_SHOWN = 3;
 /** Rows that are listed at first, and further ones when a row is visible that has at most so many after it. */
-const ROWS_AT_ONCE = 100;
-const ROWS_AHEAD = 40;
+const ROWS_AT_ONCE = 60;
+const ROWS_AHEAD = 30;
 /** Names with more characters have a smaller font, because they take several lines. */
 const LONG_NAME = 40;
 
@@ -100,7 +100,12 @@ export function firstListed() {
 
 /** Updates the list: its order when sensors were added, and the rows of sensors that have reported. */
 export function paintList() {
-  if (contents() !== listed) arrange(Math.max(ROWS_AT_ONCE, rowsListed));
+  if (contents() !== listed) {
+    const { scrollTop } = $('sensor-list');
+    arrange(Math.max(ROWS_AT_ONCE, rowsListed));
+    // Setting it computes the layout.
+    if (scrollTop > 0) $('sensor-list').scrollTop = scrollTop;
+  }
   for (const name of dirty) {
     if (!visible.has(name)) continue;
     dirty.delete(name);
@@ -142,12 +147,9 @@ function arrange(number) {
   matching = sortedSensors().filter((sensor) => isMatch(sensor, words));
   sizes = new Map();
   for (const { site } of matching) sizes.set(site, (sizes.get(site) ?? 0) + 1);
-  const list = $('sensor-list');
-  const top = list.scrollTop;
-  list.replaceChildren(...(matching.length === 0 ? [emptyState(words)] : []));
+  $('sensor-list').replaceChildren(...(matching.length === 0 ? [emptyState(words)] : []));
   [rowsListed, lastGroup] = [0, null];
   listMore(number);
-  list.scrollTop = top;
   const isKnown = sensors.size > 0 || readingState().state === 'ready';
   setText($('sensor-count'), isKnown ? count(sensors.size) : '–');
   $('sensor-note').hidden = !isCut();
