@@ -307,7 +307,12 @@ function want(level) {
   wantLater = null;
   const wait = WANT_MS - (performance.now() - wantedAt);
   if (wait > 0) {
-    wantLater = setTimeout(requestDraw, wait);
+    wantLater = setTimeout(() => {
+      // A drawing that is due requests them too.
+      if (isRequested) return;
+      want(level);
+      paintState(level);
+    }, wait);
     return;
   }
   wantedAt = performance.now();
