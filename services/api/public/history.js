@@ -15,7 +15,7 @@ import { copyLink, saveCsv, savePicture } from './history-files.js';
 import { keyOf, linesOf, seriesOf } from './history-lines.js';
 import { readBuckets, readFirst } from './history-reads.js';
 import { listLines } from './history-table.js';
-import { explain, sensors } from './model.js';
+import { explain, sensors, sortedSensors } from './model.js';
 import { levelOf, Tiles } from './tiles.js';
 import {
   EMPTY_VIEW,
@@ -33,7 +33,7 @@ import { localZone } from './zoned-time.js';
 
 /** A view is in the address, and its figures are read, after it stayed the same for this long. Milliseconds. */
 const REST_MS = 300;
-/** While the view changes, tiles are requested at this interval. Milliseconds. */
+/** While the view changes, tiles are requested at this interval, and those that arrive are drawn. Milliseconds. */
 const WANT_MS = 100;
 /** The time of the first reading is read again at this interval until it is known. Milliseconds. */
 const AGAIN_MS = 5000;
@@ -41,7 +41,7 @@ const AGAIN_MS = 5000;
 const BEATS = 4;
 
 const chart = new HistoryChart($('history-plot'));
-const tiles = new Tiles({ read: readTile, changed: requestDraw, failed: showFailure });
+const tiles = new Tiles({ read: readTile, changed: arrived, failed: showFailure });
 
 let isOpen = false;
 let view = EMPTY_VIEW;
@@ -51,8 +51,8 @@ let suggest = () => null;
 let span = spanOf(view.range, serverNow(), null);
 /** The range when two fingers touched. */
 let pinchedSpan = span;
-/** The time of the first reading of all series, null without one, undefined while it is not known. */
-let first;
+/** Series -> the time of its first reading, or null. */
+const firsts = new Map();
 let firstAt = Number.NEGATIVE_INFINITY;
 /** Lines as `{id, key, device, metric, unit, earlier, colour}`; `earlier` is a key of EARLIER or null. */
 let lines = [];
@@ -71,6 +71,9 @@ let rest = null;
 let wantedAt = 0;
 /** The timer of the next request of tiles, or null. */
 let wantLater = null;
+/** When tiles that arrived were drawn, and the timer of the next ones, or null. */
+let arrivedAt = Number.NEGATIVE_INFINITY;
+let arriveLater = null;
 
 /**
  * Shows the view in a query of the address. Without a query it shows the last view, or else a sensor.
@@ -78,11 +81,11 @@ let wantLater = null;
  * @param suggestion returns the name of that sensor, or null while no sensor is known
  */
 export function openHistory(query, suggestion) {
+  if (!isOpen) firsts.clear();
   isOpen = true;
   suggest = suggestion;
   if (query !== '') view = parseView(query);
   else if (view !== EMPTY_VIEW) writeAddress();
-  forgetFirst();
   relist();
   changed();
 }
@@ -120,7 +123,7 @@ export function paintHistory() {
   const isOld = beats++ % BEATS === 0;
   if (isDirty || isOld || (width > 0 && moved >= (span.to - span.from) / width)) requestDraw();
   if (areFiguresDue(span, isUntilNow())) void refreshFigures(lines, currentSpan(), zoneName());
-  wantFirst();
+  if (view.range.all) void wantFirst();
 }
 
 function isUntilNow() {
@@ -138,6 +141,7 @@ function shown() {
 
 /** The time to show now. The old one stays until the time of the first reading is known. */
 function currentSpan() {
+  const first = firstTime();
   if (view.range.all && first === undefined) return span;
   return spanOf(view.range, serverNow(), first ?? null);
 }
@@ -156,11 +160,12 @@ function change(part) {
 /** Draws the view soon, and completes it when it does not change for a moment. */
 function changed() {
   span = currentSpan();
-  wantFirst();
+  if (view.range.all) void wantFirst();
   clearTimeout(rest);
   rest = setTimeout(() => {
     writeAddress();
-    void refreshFigures(lines, currentSpan(), zoneName());
+    // The next click can be one on All.
+    void refreshFigures(lines, currentSpan(), zoneName()).then(wantFirst);
   }, REST_MS);
   requestDraw();
 }
@@ -181,7 +186,7 @@ function relist() {
     const series = sensor === undefined ? [] : seriesOf(sensor);
     if (series.length > 0) view = { ...view, series };
   }
-  const { series, left } = linesOf(view, sensors.values());
+  const { series, left } = linesOf(view, sortedSensors());
   const earlier = view.compare === null ? [null] : [null, view.compare];
   lines = series.flatMap(({ device, metric }, colour) => {
     const key = keyOf({ device, metric });
@@ -202,9 +207,10 @@ function relist() {
   if (ids === listed) return;
   listed = ids;
   drawn = [];
-  forgetFirst();
   abortFigures();
-  for (const key of units.keys()) if (!lines.some((line) => line.key === key)) units.delete(key);
+  firstAt = Number.NEGATIVE_INFINITY;
+  for (const known of [units, firsts])
+    for (const key of known.keys()) if (!lines.some((line) => line.key === key)) known.delete(key);
   listLines(lines, remove);
   changed();
 }
@@ -213,7 +219,7 @@ function relist() {
 function remove({ key }) {
   const isOther = (each) => keyOf(each) !== key;
   const series = view.series.filter(isOther);
-  const left = linesOf({ ...view, series }, sensors.values()).series;
+  const left = linesOf({ ...view, series }, sortedSensors()).series;
   if (left.every(isOther)) change({ series });
   else change({ series: left.filter(isOther), groups: [] });
   $('history-add').focus();
@@ -230,29 +236,44 @@ function showFailure(error) {
   complain('history-tiles', failure);
 }
 
-function wantFirst() {
-  if (first !== undefined || !view.range.all || performance.now() - firstAt < AGAIN_MS) return;
-  void findFirst();
+/** The time of the first reading of all lines: null without one, undefined while it is not known. */
+function firstTime() {
+  const times = lines.map(({ key }) => firsts.get(key));
+  if (times.includes(undefined)) return undefined;
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
 }
 
-function forgetFirst() {
-  first = undefined;
-  firstAt = Number.NEGATIVE_INFINITY;
+/** Reads the times of first readings that are not known. */
+async function wantFirst() {
+  if (firstTime() !== undefined || performance.now() - firstAt < AGAIN_MS) return;
+  try {
+    await findFirst();
+    if (view.range.all) changed();
+  } catch (error) {
+    if (view.range.all) showFailure(error);
+  }
 }
 
+/** @throws {RequestError} */
 async function findFirst() {
   firstAt = performance.now();
-  const wanted = listed;
-  const keys = new Set(lines.map(({ key }) => key));
-  try {
-    const times = await Promise.all([...keys].map((key) => readFirst(key, serverNow())));
-    if (wanted !== listed) return;
-    const known = times.filter((time) => time !== null);
-    first = known.length === 0 ? null : Math.min(...known);
-    changed();
-  } catch (error) {
-    showFailure(error);
-  }
+  const keys = new Set(lines.map(({ key }) => key).filter((key) => !firsts.has(key)));
+  await Promise.all([...keys].map(async (key) => firsts.set(key, await readFirst(key, serverNow()))));
+}
+
+/** Draws tiles that arrived: the first and the last ones at once, because all lines are drawn again each time. */
+function arrived() {
+  const wait = WANT_MS - (performance.now() - arrivedAt);
+  if (!tiles.isReading || wait <= 0) drawArrived();
+  else arriveLater ??= setTimeout(drawArrived, wait);
+}
+
+function drawArrived() {
+  clearTimeout(arriveLater);
+  arriveLater = null;
+  arrivedAt = performance.now();
+  requestDraw();
 }
 
 function requestDraw() {
@@ -276,7 +297,7 @@ function draw() {
   drawn = lines.map((line) => drawnLine(line, tiles, { span, zone: zoneName(), level, pixels }));
   chart.draw(shown());
   want(level);
-  paintState();
+  paintState(level);
   paintCursors(shown());
 }
 
@@ -286,16 +307,26 @@ function want(level) {
   wantLater = null;
   const wait = WANT_MS - (performance.now() - wantedAt);
   if (wait > 0) {
-    wantLater = setTimeout(requestDraw, wait);
+    wantLater = setTimeout(() => {
+      // A drawing that is due requests them too.
+      if (isRequested) return;
+      want(level);
+      paintState(level);
+    }, wait);
     return;
   }
   wantedAt = performance.now();
-  const parts = drawn.map(({ part }) => part);
-  tiles.want(parts, level, serverNow());
+  tiles.want(
+    drawn.map(({ part }) => part),
+    level,
+    serverNow(),
+    drawn.flatMap(({ beside }) => beside),
+  );
 }
 
-function paintState() {
-  const isBusy = tiles.isReading || wantLater !== null;
+function paintState(level) {
+  const parts = drawn.map(({ part }) => part);
+  const isBusy = tiles.isReading || (wantLater !== null && tiles.lacks(parts, level));
   $('history-plot').setAttribute('aria-busy', String(isBusy));
   $('history-none').hidden = drawn.some(({ extent }) => extent !== null);
   const text = isBusy ? 'Reading the history…' : (failure ?? 'No readings in this time.');
@@ -331,8 +362,13 @@ function lastOf(length) {
 }
 
 async function goHome() {
-  if (first === undefined) await findFirst();
-  if (typeof first === 'number') move({ from: first, to: first + span.to - span.from });
+  try {
+    if (firstTime() === undefined) await findFirst();
+  } catch (error) {
+    showFailure(error);
+  }
+  const first = firstTime() ?? null;
+  if (first !== null) move({ from: first, to: first + span.to - span.from });
 }
 
 initControls({

@@ -3,7 +3,7 @@
 import { get, serverNow } from './api.js';
 import { $, element, setText, svg } from './dom.js';
 import { age, byInterest, collator, count, isHousekeeping, quantity } from './format.js';
-import { explain, isQuiet, labelOf, readingState, sensors } from './model.js';
+import { explain, isQuiet, labelOf, readingState, sensors, sortedSensors } from './model.js';
 import { hrefOf } from './sensor-list.js';
 
 /** The most sensors in the table. */
@@ -77,7 +77,7 @@ function mostShared(site) {
 }
 
 function membersOf(site) {
-  return [...sensors.values()].filter((sensor) => site === ALL || sensor.site === site);
+  return sortedSensors().filter((sensor) => site === ALL || sensor.site === site);
 }
 
 function fill(select, choices, first) {
@@ -88,9 +88,7 @@ function fill(select, choices, first) {
 
 function selected() {
   const [site, metric] = [$('overview-site').value, $('overview-metric').value];
-  const members = membersOf(site)
-    .filter((sensor) => sensor.metrics.has(metric))
-    .sort((a, b) => collator.compare(a.name, b.name));
+  const members = membersOf(site).filter((sensor) => sensor.metrics.has(metric));
   return { key: JSON.stringify([site, metric]), site, metric, members };
 }
 

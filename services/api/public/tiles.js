@@ -53,6 +53,8 @@ export class Tiles {
   #changed;
   #failed;
   #mostBytes;
+  /** Keys of the tiles of the view. */
+  #view = new Set();
   /** Key -> tile, the one that was used last at the end. */
   #tiles = new Map();
   #requests = new Set();
@@ -64,7 +66,7 @@ export class Tiles {
   /**
    * @param read `(series, from, to, bucket, signal)` resolves to `{buckets: [{time, count, min, max, sum}],
    *   completeFrom}`: the readings before `completeFrom` were deleted
-   * @param changed called after tiles were added
+   * @param changed called after tiles of the view were added, and when all requests have ended
    * @param failed called with the error of a request, and with null after a request that did not fail
    */
   constructor({ read, changed, failed, mostBytes = MOST_BYTES }) {
@@ -74,28 +76,51 @@ export class Tiles {
     this.#mostBytes = mostBytes;
   }
 
-  /** Whether tiles are being read. */
+  /** Whether tiles of the view are being read. */
   get isReading() {
-    return this.#requests.size > 0;
+    return [...this.#requests].some((request) => this.#isOfView(request));
+  }
+
+  /** Whether tiles of a view are not there. */
+  lacks(parts, level) {
+    return [...this.#placesOf(parts, level).keys()].some((key) => !this.#tiles.has(key));
   }
 
   /**
-   * Reads the tiles of a view that are missing or old, and aborts the requests of earlier views that this one does not
-   * need.
+   * Reads the tiles of a view that are missing or old, and then those beside it. Aborts the requests of earlier views
+   * that need neither.
    *
    * @param parts the series of the view and their times, `{series, from, to}`. A series is its key
    * @param now the server's time
+   * @param beside parts that are read when the view is complete
    */
-  want(parts, level, now) {
-    const needed = new Map();
-    for (const { series, from, to } of parts) this.#collect(needed, series, from, to, level);
+  want(parts, level, now, beside = []) {
+    const places = this.#placesOf(parts, level);
+    const all = new Map([...places, ...this.#placesOf(beside, level)]);
+    this.#view = new Set(places.keys());
     for (const request of this.#requests) {
-      if (!request.keys.some((key) => needed.has(key))) request.controller.abort();
+      if (!request.keys.some((key) => all.has(key))) request.controller.abort();
     }
     this.#requests = new Set([...this.#requests].filter(({ controller }) => !controller.signal.aborted));
+    this.#readDue(places, now);
+    if (!this.isReading) this.#readDue(all, now);
+  }
+
+  #placesOf(parts, level) {
+    const places = new Map();
+    for (const { series, from, to } of parts) this.#collect(places, series, from, to, level);
+    return places;
+  }
+
+  #isOfView({ keys }) {
+    return keys.some((key) => this.#view.has(key));
+  }
+
+  /** Requests the tiles that are missing or old, and not requested yet. */
+  #readDue(places, now) {
     const requested = new Set([...this.#requests].flatMap(({ keys }) => keys));
     let run = [];
-    for (const [key, place] of needed) {
+    for (const [key, place] of places) {
       if (requested.has(key) || !this.#isDue(key, place, now)) continue;
       const last = run.at(-1);
       if (last !== undefined && (run.length === MOST_RUN || !follows(last, place))) {
@@ -192,7 +217,7 @@ export class Tiles {
       for (const place of places) this.#put(place, buckets, completeFrom, now);
       this.#requests.delete(request);
       this.#failed(null);
-      this.#changed();
+      if (this.#isOfView(request) || this.#requests.size === 0) this.#changed();
     } catch (error) {
       if (signal.aborted) return;
       this.#requests.delete(request);

@@ -4,11 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { columnsOf } from '../../public/columns.js';
 import { LEVELS, levelOf, Tiles } from '../../public/tiles.js';
-
-interface Sample {
-  readonly time: number;
-  readonly value: number;
-}
+import { bucketsOf, type Sample } from '../tile-buckets.ts';
 
 interface Bucket {
   readonly time: number;
@@ -27,22 +23,6 @@ interface Call {
 const NOW = Date.UTC(2026, 10, 21, 14);
 const DAY = 86_400_000;
 const MINUTE = LEVELS.indexOf(60_000);
-
-/** What the server answers: buckets aligned to the epoch, those without readings left out. */
-function bucketsOf(samples: readonly Sample[], from: number, to: number, length: number) {
-  const buckets = new Map<number, { time: number; count: number; min: number; max: number; sum: number }>();
-  for (const { time, value } of samples) {
-    if (time < from || time >= to) continue;
-    const start = time - (time % length);
-    const bucket = buckets.get(start) ?? { time: start, count: 0, min: value, max: value, sum: 0 };
-    bucket.count += 1;
-    bucket.min = Math.min(bucket.min, value);
-    bucket.max = Math.max(bucket.max, value);
-    bucket.sum += value;
-    buckets.set(start, bucket);
-  }
-  return [...buckets.values()].sort((a, b) => a.time - b.time);
-}
 
 /** Tiles over readings in memory. */
 function tilesOver(samples: readonly Sample[], mostBytes?: number) {
@@ -184,6 +164,28 @@ test('requests of a view that is gone are aborted, and those that the next one n
   assert.equal(signals[1]!.aborted, true);
   assert.deepEqual(failures, []);
   assert.equal(tiles.isReading, false);
+});
+
+test('what is beside the view is read when the view is complete', async () => {
+  const all = Array.from({ length: 1440 }, (_, n) => ({ time: NOW - DAY + n * 60_000, value: n }));
+  const { tiles, calls } = tilesOver(all);
+  const part = { series: 'a/b', from: NOW - DAY / 2, to: NOW - DAY / 4 };
+  const beside = [
+    { series: 'a/b', from: NOW - DAY, to: part.from },
+    { series: 'a/b', from: part.to, to: NOW },
+  ];
+  const want = () => tiles.want([part], MINUTE, NOW, beside);
+  const state = () => [tiles.isReading, tiles.lacks([part], MINUTE), calls.length];
+  want();
+  want();
+  assert.deepEqual(state(), [true, true, 1]);
+  await setImmediate();
+  want();
+  assert.deepEqual(state(), [false, false, 3]);
+  await setImmediate();
+  want();
+  assert.deepEqual(state(), [false, false, 3]);
+  assert.equal(tiles.cover('a/b', NOW - DAY, NOW, MINUTE).length, 1440);
 });
 
 test('a series that fails is read again later, and does not delay others', async () => {
