@@ -26,17 +26,16 @@ export async function refreshFigures(lines, span, zone) {
   let completeFrom = 0;
   const found = new Map();
   for (const line of lines) paintFigures(line, undefined);
+  const periods = Map.groupBy(lines, (line) => offsetOf(line, span.from, zone));
   await Promise.all(
-    lines.map(async (line) => {
-      const offset = offsetOf(line, span.from, zone);
+    [...periods].map(async ([offset, members]) => {
       const [from, to] = [Math.max(0, span.from - offset), span.to - offset];
       if (to <= from) return;
-      try {
-        const answer = await readFigures(line.key, from, to, signal);
-        completeFrom = Math.max(completeFrom, answer.completeFrom ?? 0);
-        found.set(line.id, answer.figures);
-      } catch (error) {
-        failure = explain(error);
+      const keys = members.map(({ key }) => key);
+      for (const [index, { value, reason }] of (await readFigures(keys, from, to, signal)).entries()) {
+        if (reason !== undefined) failure = explain(reason);
+        completeFrom = Math.max(completeFrom, value?.completeFrom ?? 0);
+        found.set(members[index].id, value?.buckets[0] ?? null);
       }
     }),
   );

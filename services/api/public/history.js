@@ -41,7 +41,7 @@ const AGAIN_MS = 5000;
 const BEATS = 4;
 
 const chart = new HistoryChart($('history-plot'));
-const tiles = new Tiles({ read: readTile, changed: requestDraw, failed: showFailure });
+const tiles = new Tiles({ read: readTiles, changed: requestDraw, failed: showFailure });
 
 let isOpen = false;
 let view = EMPTY_VIEW;
@@ -219,10 +219,11 @@ function remove({ key }) {
   $('history-add').focus();
 }
 
-async function readTile(series, ...range) {
-  const { unit, ...tile } = await readBuckets(series, ...range);
-  if (unit !== undefined) units.set(series, unit);
-  return tile;
+async function readTiles(keys, ...range) {
+  const answers = await readBuckets(keys, ...range);
+  for (const [index, { value }] of answers.entries())
+    if (value?.unit !== undefined) units.set(keys[index], value.unit);
+  return answers;
 }
 
 function showFailure(error) {
@@ -243,12 +244,11 @@ function forgetFirst() {
 async function findFirst() {
   firstAt = performance.now();
   const wanted = listed;
-  const keys = new Set(lines.map(({ key }) => key));
+  const keys = [...new Set(lines.map(({ key }) => key))];
   try {
-    const times = await Promise.all([...keys].map((key) => readFirst(key, serverNow())));
+    const times = keys.length === 0 ? [] : await readFirst(keys, serverNow());
     if (wanted !== listed) return;
-    const known = times.filter((time) => time !== null);
-    first = known.length === 0 ? null : Math.min(...known);
+    first = times.length === 0 ? null : Math.min(...times);
     changed();
   } catch (error) {
     showFailure(error);

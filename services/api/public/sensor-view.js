@@ -1,11 +1,12 @@
 // The charts of one sensor.
 
-import { get, serverNow } from './api.js';
+import { serverNow } from './api.js';
 import { complain } from './banner.js';
 import { Chart } from './chart.js';
 import { $, element, setText } from './dom.js';
 import { byInterest } from './format.js';
-import { seriesOf } from './history-lines.js';
+import { keyOf, seriesOf } from './history-lines.js';
+import { readBuckets } from './history-reads.js';
 import { explain, labelOf, learnUnit, readingState, sensors, titleOf } from './model.js';
 import { RANGES } from './series.js';
 import { EMPTY_VIEW, hashOf } from './view-state.js';
@@ -222,30 +223,24 @@ async function refresh() {
   lastRefresh = performance.now();
   nextRefresh = lastRefresh + REFRESH_MS;
   const device = shown;
+  const wanted = [...charts];
+  const keys = wanted.map(([metric]) => keyOf({ device, metric }));
+  const from = serverNow() - range.seconds * 1000;
+  const answers = keys.length === 0 ? [] : await readBuckets(keys, from, null, range.bucket * 1000);
   let failure = null;
-  await Promise.all(
-    [...charts].map(async ([metric, chart]) => {
-      try {
-        const from = new Date(serverNow() - range.seconds * 1000).toISOString();
-        const bucket = `${range.bucket}s`;
-        const { buckets, unit } = await get('v1/readings/aggregate', {
-          device,
-          metric,
-          from,
-          bucket,
-          fn: 'min,max,sum',
-        });
-        learnUnit(device, metric, unit);
-        // Another sensor may be shown by now.
-        if (charts.get(metric) !== chart) return;
-        chart.unit = unit;
-        chart.history(buckets);
-      } catch (error) {
-        failure = explain(error);
-        chart.fail(failure);
-      }
-    }),
-  );
+  for (const [index, [metric, chart]] of wanted.entries()) {
+    const { value, reason } = answers[index];
+    if (reason === undefined) learnUnit(device, metric, value.unit);
+    else failure = explain(reason);
+    // Another sensor may be shown by now.
+    if (charts.get(metric) !== chart) continue;
+    if (reason === undefined) {
+      chart.unit = value.unit;
+      chart.history(value.buckets);
+    } else {
+      chart.fail(failure);
+    }
+  }
   if (device !== shown) return;
   isRead = failure === null;
   complain('history', failure);

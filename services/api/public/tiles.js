@@ -2,6 +2,8 @@
 // kept, so that a view is drawn at once from what is there, and replaced by the buckets that fit it. Times and lengths
 // are milliseconds. This module does not use the DOM.
 
+import { isRefused } from './api.js';
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -20,8 +22,14 @@ export const LEVELS = [
 /** What is left of readings that were deleted: rollups of these periods. */
 const KEPT_LEVELS = [MINUTE, HOUR, DAY];
 const BUCKETS_IN_TILE = 256;
-/** Tiles in one request. The server holds the buckets of an answer in memory, which is limited for each client. */
+/** Tiles of one series in one request, which follow each other. */
 const MOST_RUN = 4;
+/**
+ * Tiles of all series in one request, and requests at the same time. The server holds the buckets of an answer in
+ * memory, 300 bytes each, and at most 4 MiB for a client.
+ */
+const MOST_TILES = 16;
+const MOST_REQUESTS = 3;
 /** The most buckets in the time shown: a wider window has longer buckets. */
 const MOST_BUCKETS = 1500;
 /** Levels finer than those of a view whose buckets are drawn until its own are there. */
@@ -56,16 +64,18 @@ export class Tiles {
   /** Key -> tile, the one that was used last at the end. */
   #tiles = new Map();
   #requests = new Set();
+  /** Runs of tiles that will be requested next. */
+  #waiting = [];
   /** Series -> the time before which it is not requested again, because a request failed. */
   #notBefore = new Map();
   /** Memory of all tiles, bytes. */
   bytes = 0;
 
   /**
-   * @param read `(series, from, to, bucket, signal)` resolves to `{buckets: [{time, count, min, max, sum}],
-   *   completeFrom}`: the readings before `completeFrom` were deleted
+   * @param read `(list of series, from, to, bucket, signal)` resolves to a list in the form of `Promise.allSettled`, with
+   *   values `{buckets: [{time, count, min, max, sum}], completeFrom}`: the readings before `completeFrom` were deleted
    * @param changed called after tiles were added
-   * @param failed called with the error of a request, and with null after a request that did not fail
+   * @param failed called with the error of a request, or with null when it did not fail
    */
   constructor({ read, changed, failed, mostBytes = MOST_BYTES }) {
     this.#read = read;
@@ -76,7 +86,7 @@ export class Tiles {
 
   /** Whether tiles are being read. */
   get isReading() {
-    return this.#requests.size > 0;
+    return this.#requests.size + this.#waiting.length > 0;
   }
 
   /**
@@ -94,17 +104,9 @@ export class Tiles {
     }
     this.#requests = new Set([...this.#requests].filter(({ controller }) => !controller.signal.aborted));
     const requested = new Set([...this.#requests].flatMap(({ keys }) => keys));
-    let run = [];
-    for (const [key, place] of needed) {
-      if (requested.has(key) || !this.#isDue(key, place, now)) continue;
-      const last = run.at(-1);
-      if (last !== undefined && (run.length === MOST_RUN || !follows(last, place))) {
-        void this.#request(run, now);
-        run = [];
-      }
-      run.push(place);
-    }
-    if (run.length > 0) void this.#request(run, now);
+    const due = [...needed].filter(([key, place]) => !requested.has(key) && this.#isDue(key, place, now));
+    this.#waiting = groupsOf(due.map(([, place]) => place));
+    this.#requestNext(now);
   }
 
   /** Adds a live reading to the tiles that contain its time. */
@@ -178,29 +180,35 @@ export class Tiles {
     return tile === undefined || now >= tile.dueAt;
   }
 
-  /** Reads tiles of one series that follow each other. */
-  async #request(places, now) {
-    const [{ series, level, index }] = places;
-    const request = { keys: places.map(keyOf), controller: new AbortController() };
+  #requestNext(now) {
+    while (this.#requests.size < MOST_REQUESTS && this.#waiting.length > 0)
+      void this.#request(this.#waiting.shift(), now);
+  }
+
+  /** Reads runs of several series with the same times. */
+  async #request(runs, now) {
+    const [{ level, index }] = runs[0];
+    const request = { keys: runs.flat().map(keyOf), controller: new AbortController() };
     const { signal } = request.controller;
-    const [from, to] = [index * lengthOf(level), (index + places.length) * lengthOf(level)];
+    const [from, to] = [index * lengthOf(level), (index + runs[0].length) * lengthOf(level)];
+    const series = runs.map(([place]) => place.series);
     this.#requests.add(request);
-    try {
-      const { buckets, completeFrom } = await this.#read(series, from, to, LEVELS[level], signal);
-      if (signal.aborted) return;
-      this.#notBefore.delete(series);
-      for (const place of places) this.#put(place, buckets, completeFrom, now);
-      this.#requests.delete(request);
-      this.#failed(null);
-      this.#changed();
-    } catch (error) {
-      if (signal.aborted) return;
-      this.#requests.delete(request);
-      const isRefused = error.status >= 400 && error.status < 500 && error.status !== 429;
-      this.#notBefore.set(series, now + (isRefused ? REFUSED_MS : SOON_MS));
-      this.#failed(error);
-      this.#changed();
+    const answers = await this.#read(series, from, to, LEVELS[level], signal);
+    if (signal.aborted) return;
+    let failure = null;
+    for (const [n, { status, value, reason }] of answers.entries()) {
+      if (status === 'fulfilled') {
+        this.#notBefore.delete(series[n]);
+        for (const place of runs[n]) this.#put(place, value.buckets, value.completeFrom, now);
+      } else {
+        failure = reason;
+        this.#notBefore.set(series[n], now + (isRefused(reason) ? REFUSED_MS : SOON_MS));
+      }
     }
+    this.#requests.delete(request);
+    this.#requestNext(now);
+    this.#failed(failure);
+    this.#changed();
   }
 
   #put(place, buckets, completeFrom, now) {
@@ -265,6 +273,28 @@ function takeBuckets({ buckets }, level, from, to, covered) {
       mean: sum === null ? null : sum / count,
     });
   }
+}
+
+/** Runs of tiles that follow each other, in groups of those that one request can read. */
+function groupsOf(places) {
+  const runs = [];
+  for (const place of places) {
+    const run = runs.at(-1);
+    if (run !== undefined && run.length < MOST_RUN && follows(run.at(-1), place)) run.push(place);
+    else runs.push([place]);
+  }
+  const groups = new Map();
+  for (const run of runs) {
+    const [{ level, index }] = run;
+    const name = `${level} ${index} ${run.length}`;
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(run);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const size = Math.floor(MOST_TILES / group[0].length);
+    const parts = Math.ceil(group.length / size);
+    return Array.from({ length: parts }, (_, part) => group.slice(part * size, (part + 1) * size));
+  });
 }
 
 function follows(before, after) {

@@ -11,10 +11,10 @@ test('an earlier period is drawn beneath the same times of the day, also after t
   const [today, before] = [Date.UTC(2026, 2, 29, 12), Date.UTC(2026, 2, 28, 13)];
   const readings = [today, before].map((time, n) => ({ time, count: 1, min: n, max: n, sum: n }));
   const tiles = new Tiles({
-    read: async (_series: string, from: number, to: number) => ({
-      buckets: readings.filter(({ time }) => time >= from && time < to),
-      completeFrom: null,
-    }),
+    read: async (series: readonly string[], from: number, to: number) => {
+      const buckets = readings.filter(({ time }) => time >= from && time < to);
+      return series.map(() => ({ status: 'fulfilled', value: { buckets, completeFrom: null } }));
+    },
     changed: () => {},
     failed: assert.ifError,
   });
