@@ -16,7 +16,10 @@ let reading = new AbortController();
 let readAt = 0;
 let hasFailed = false;
 
-/** Reads the figures of lines in a time, and aborts the requests for those of another one. */
+/**
+ * Reads the figures of lines in a time, and aborts the requests for those of another one. Resolves to the number of
+ * readings, or to null when it was aborted.
+ */
 export async function refreshFigures(lines, span, zone) {
   reading.abort();
   reading = new AbortController();
@@ -39,13 +42,14 @@ export async function refreshFigures(lines, span, zone) {
       }
     }),
   );
-  if (signal.aborted) return;
+  if (signal.aborted) return null;
   for (const line of lines) paintFigures(line, found.get(line.id) ?? null);
   hasFailed = failure !== null;
   complain('history-figures', failure);
   const before = momentIn(completeFrom, zone);
   const note = `Readings before ${before} were deleted, so figures can be incomplete.`;
   setText($('history-note'), completeFrom === 0 ? '' : note);
+  return [...found.values()].reduce((sum, figures) => sum + (figures?.count ?? 0), 0);
 }
 
 /** Aborts the requests, because other lines or another view are shown. */

@@ -2,7 +2,10 @@
 // milliseconds.
 
 import { get, isRefused } from './api.js';
+import { keyOf } from './history-lines.js';
 
+/** Marked readings are looked for when there are at most so many readings. */
+export const MOST_SEARCHED = 20_000;
 const PATH = 'v1/readings/series';
 const START = '1970-01-01T00:00:00Z';
 /** One bucket of this length contains every time. */
@@ -29,6 +32,21 @@ export async function readFirst(keys, now) {
   const query = { from: START, to: textOf(now), bucket: WHOLE, fn: 'first' };
   const found = await readTogether(keys, query);
   return found.flatMap(({ buckets }) => buckets.map(({ firstTime }) => Date.parse(firstTime)));
+}
+
+/**
+ * The readings of series in [from, to) that were marked as wrong: key -> `[{time, value}]`. The server reads all readings to
+ * find them.
+ *
+ * @throws {RequestError}
+ */
+export async function readWrong(keys, from, to, signal = undefined) {
+  const query = { device: keys.map(deviceIn), metric: keys.map(metricIn), ...timesOf(from, to) };
+  const { readings } = await get('v1/readings/wrong', query, signal);
+  const found = Map.groupBy(readings, keyOf);
+  return new Map(
+    [...found].map(([key, list]) => [key, list.map(({ time, value }) => ({ time: Date.parse(time), value }))]),
+  );
 }
 
 /** A series that the server refuses, such as one that a limited key may not read, does not hide the others. */

@@ -6,16 +6,18 @@ import { complain } from './banner.js';
 import { $, setText } from './dom.js';
 import { attachGestures } from './gestures.js';
 import { HistoryChart } from './history-chart.js';
-import { initControls, paintControls } from './history-controls.js';
+import { initControls, paintChoice, paintControls } from './history-controls.js';
 import { cursorShare, paintCursors, paintSelection, placeCursor, stepCursor } from './history-cursor.js';
 import { askLine, askTimes } from './history-dialogs.js';
 import { axesOf, drawnLine } from './history-drawing.js';
 import { abortFigures, areFiguresDue, refreshFigures } from './history-figures.js';
 import { copyLink, saveCsv, savePicture } from './history-files.js';
-import { keyOf, linesOf, seriesOf } from './history-lines.js';
+import { keyOf, linesOf, offsetOf, seriesOf } from './history-lines.js';
+import { paintFlags, refreshWrong, withWrong } from './history-marks.js';
 import { readBuckets, readFirst } from './history-reads.js';
 import { listLines } from './history-table.js';
 import { explain, sensors } from './model.js';
+import { Notes } from './notes.js';
 import { levelOf, Tiles } from './tiles.js';
 import {
   EMPTY_VIEW,
@@ -37,11 +39,16 @@ const REST_MS = 300;
 const WANT_MS = 100;
 /** The time of the first reading is read again at this interval until it is known. Milliseconds. */
 const AGAIN_MS = 5000;
+/** Annotations and marked readings of a time until now are read again after this. Milliseconds. */
+const MARKS_MS = 60_000;
+/** Around a chosen time, readings within so many pixels are shown. */
+const NEAR = 4;
 /** Old tiles are looked for at every so many paints. */
 const BEATS = 4;
 
 const chart = new HistoryChart($('history-plot'));
 const tiles = new Tiles({ read: readTiles, changed: requestDraw, failed: showFailure });
+const notes = new Notes({ list: $('history-notes'), said: $('history-said'), changed: readNotes });
 
 let isOpen = false;
 let view = EMPTY_VIEW;
@@ -71,6 +78,10 @@ let rest = null;
 let wantedAt = 0;
 /** The timer of the next request of tiles, or null. */
 let wantLater = null;
+/** When annotations and marked readings are read again. */
+let marksDue = Number.POSITIVE_INFINITY;
+/** What a time in the chart is chosen for: `annotate`, `readings`, or null. */
+let choice = null;
 
 /**
  * Shows the view in a query of the address. Without a query it shows the last view, or else a sensor.
@@ -94,6 +105,9 @@ export function leaveHistory() {
   clearTimeout(rest);
   clearTimeout(wantLater);
   abortFigures();
+  choose(null);
+  notes.clear();
+  for (const about of ['notes', 'wrong']) complain(about, null);
   tiles.want([], 0, serverNow());
   showFailure(null);
 }
@@ -119,7 +133,8 @@ export function paintHistory() {
   const moved = currentSpan().to - span.to;
   const isOld = beats++ % BEATS === 0;
   if (isDirty || isOld || (width > 0 && moved >= (span.to - span.from) / width)) requestDraw();
-  if (areFiguresDue(span, isUntilNow())) void refreshFigures(lines, currentSpan(), zoneName());
+  if (performance.now() >= marksDue) void refresh();
+  else if (areFiguresDue(span, isUntilNow())) void refreshFigures(lines, currentSpan(), zoneName());
   wantFirst();
 }
 
@@ -133,7 +148,7 @@ function zoneName() {
 
 /** What the chart shows. */
 function shown() {
-  return { lines: drawn, span, zone: zoneName() };
+  return { lines: drawn, notes: notes.shown, span, zone: zoneName() };
 }
 
 /** The time to show now. The old one stays until the time of the first reading is known. */
@@ -160,9 +175,40 @@ function changed() {
   clearTimeout(rest);
   rest = setTimeout(() => {
     writeAddress();
-    void refreshFigures(lines, currentSpan(), zoneName());
+    void refresh();
   }, REST_MS);
   requestDraw();
+}
+
+/** Reads the figures of the time shown, its annotations, and the readings in it that were marked as wrong. */
+async function refresh() {
+  marksDue = isUntilNow() ? performance.now() + MARKS_MS : Number.POSITIVE_INFINITY;
+  void readNotes();
+  const [wanted, shownSpan, zone] = [lines, currentSpan(), zoneName()];
+  const count = await refreshFigures(wanted, shownSpan, zone);
+  if (count !== null) await readMarks('wrong', () => refreshWrong(wanted, shownSpan, zone, count));
+}
+
+function readNotes() {
+  return readMarks('notes', () => notes.read(devices(), currentSpan(), zoneName()));
+}
+
+async function readMarks(about, read) {
+  let failure = null;
+  try {
+    await read();
+  } catch (error) {
+    failure = explain(error);
+    marksDue = performance.now() + AGAIN_MS;
+  }
+  if (!isOpen) return;
+  complain(about, failure);
+  requestDraw();
+}
+
+/** The devices of the lines. */
+function devices() {
+  return [...new Set(lines.map(({ device }) => device))];
 }
 
 /** A view that the address does not have becomes a step of the browser's history. */
@@ -205,7 +251,7 @@ function relist() {
   forgetFirst();
   abortFigures();
   for (const key of units.keys()) if (!lines.some((line) => line.key === key)) units.delete(key);
-  listLines(lines, remove);
+  listLines(lines, { remove, inspect });
   changed();
 }
 
@@ -217,6 +263,51 @@ function remove({ key }) {
   if (left.every(isOther)) change({ series });
   else change({ series: left.filter(isOther), groups: [] });
   $('history-add').focus();
+}
+
+/** Shows the readings at the minimum or the maximum of a line. */
+async function inspect(line, figure) {
+  try {
+    const offset = offsetOf(line, span.from, zoneName());
+    const { findExtreme, openReadings } = await import('./readings-dialog.js');
+    const range = await findExtreme(line.key, { from: Math.max(0, span.from - offset), to: span.to - offset }, figure);
+    if (range !== null) await openReadings([line], range, zoneName(), changedReadings);
+  } catch (error) {
+    setText($('history-said'), explain(error));
+  }
+}
+
+/** Readings were marked or restored. */
+function changedReadings({ device, metric, from, to }) {
+  tiles.expire(keyOf({ device, metric }), from, to);
+  void refresh();
+  requestDraw();
+}
+
+/** Begins the choice of a time in the chart, or ends it with null or the same choice. */
+function choose(wanted) {
+  choice = wanted === choice ? null : wanted;
+  paintChoice(choice);
+}
+
+/** A time in the chart was chosen, by shares of the time shown. Without shares it is the one at the cursor. */
+async function chosen(start, end) {
+  const what = choice;
+  choose(null);
+  const timeAt = (share) => Math.round(span.from + share * (span.to - span.from));
+  const at = timeAt(start ?? cursorShare(span) ?? 0.5);
+  const other = end === null ? null : timeAt(end);
+  const range = other === null ? { from: at, to: null } : { from: Math.min(at, other), to: Math.max(at, other) };
+  if (what === 'annotate') {
+    await notes.add(devices(), range, zoneName());
+    return;
+  }
+  const near = (NEAR * (span.to - span.from)) / Math.max(1, chart.area.width);
+  const around = { from: Math.max(0, Math.floor(at - near)), to: Math.ceil(at + near) };
+  const present = lines.filter(({ earlier }) => earlier === null);
+  if (present.length === 0) return;
+  const { openReadings } = await import('./readings-dialog.js');
+  await openReadings(present, other === null ? around : range, zoneName(), changedReadings);
 }
 
 async function readTiles(keys, ...range) {
@@ -269,14 +360,16 @@ function draw() {
   paintControls(view, span, zoneName());
   chart.layOut(axesOf(lines));
   const { left, width } = chart.area;
-  Object.assign($('history-surface').style, { left: `${left}px`, width: `${width}px` });
+  for (const id of ['history-surface', 'history-flags'])
+    Object.assign($(id).style, { left: `${left}px`, width: `${width}px` });
   if (width === 0) return;
   const pixels = Math.round(width);
   const level = levelOf(span.to - span.from, pixels);
-  drawn = lines.map((line) => drawnLine(line, tiles, { span, zone: zoneName(), level, pixels }));
+  drawn = lines.map((line) => withWrong(drawnLine(line, tiles, { span, zone: zoneName(), level, pixels })));
   chart.draw(shown());
   want(level);
   paintState();
+  paintFlags(notes.shown, span, (id) => notes.focus(id));
   paintCursors(shown());
 }
 
@@ -352,6 +445,7 @@ initControls({
   csv: () => saveCsv(shown()),
   png: () => savePicture(chart, shown()),
   link: () => copyLink(view, span),
+  choose,
 });
 attachGestures($('history-surface'), {
   zoom: zoomBy,
@@ -363,6 +457,12 @@ attachGestures($('history-surface'), {
   select(start, end, isDone) {
     paintSelection(isDone ? null : start, end);
     if (isDone) move(selected(span, start, end, serverNow()));
+  },
+  isPicking: () => choice !== null,
+  pick: (start, end) => void chosen(start, end),
+  cancel() {
+    if (choice !== null) choose(null);
+    placeCursor(shown(), null);
   },
   cursor: (share) => placeCursor(shown(), share),
   moveCursor: (step) => stepCursor(shown(), step),

@@ -3,6 +3,7 @@
 import { get } from './api.js';
 import { byInterest, middleCut } from './format.js';
 import { usualPause } from './series.js';
+import { wrongNumber } from './wrong-value.js';
 
 /** Largest number of sensors in the list. */
 const MAX_SENSORS = 2000;
@@ -22,8 +23,8 @@ const LATEST_AT_ONCE = 200;
 const ALL_DEVICES = '@all';
 
 /**
- * Sensors by name: `{name, site, city, kind, year, attributes, metrics: Map(metric -> {value, time, unit}), seen, pause, spark}`.
- * `pause` is the usual one between reports in seconds, null if it is not known, and `judged` the report after which it was learned.
+ * Sensors by name: `{name, site, city, kind, year, attributes, metrics: Map(metric -> {value, time, unit, isWrong}), seen, pause, spark}`.
+ * `isWrong`: a person marked the reading as wrong, and `value` is its number. `pause` is the usual one between reports in seconds, null if it is not known, and `judged` the report after which it was learned.
  */
 export const sensors = new Map();
 
@@ -72,12 +73,14 @@ async function readAll() {
     cursor = page.next ?? undefined;
   } while (cursor !== undefined && !full);
   const names = [...sensors.keys()];
-  for (let start = 0; start < names.length; start += LATEST_AT_ONCE) {
-    const { readings } = await get('v1/readings/latest', {
-      device: names.slice(start, start + LATEST_AT_ONCE),
-    });
-    for (const reading of readings) learn(reading);
-  }
+  for (let start = 0; start < names.length; start += LATEST_AT_ONCE)
+    await readLatest(names.slice(start, start + LATEST_AT_ONCE));
+}
+
+/** Reads the latest readings of devices, at most 200. @throws {RequestError} */
+export async function readLatest(device) {
+  const { readings } = await get('v1/readings/latest', { device });
+  for (const reading of readings) learn(reading);
 }
 
 /**
@@ -125,8 +128,11 @@ export function learn(reading) {
   const known = sensor.metrics.get(reading.metric);
   if (known === undefined && sensor.metrics.size >= MAX_METRICS) return null;
   // A late reading is added to the chart, but does not replace a newer latest value.
-  if (known === undefined || time >= known.time)
-    sensor.metrics.set(reading.metric, { value: reading.value, time, unit: reading.unit ?? known?.unit });
+  if (known === undefined || time >= known.time) {
+    const number = wrongNumber(reading.value);
+    const [value, unit] = [number ?? reading.value, reading.unit ?? known?.unit];
+    sensor.metrics.set(reading.metric, { value, time, unit, isWrong: number !== null });
+  }
   sensor.seen = Math.max(sensor.seen, Date.parse(reading.received));
   if (typeof reading.value === 'number') addToSpark(sensor, reading);
   return sensor;

@@ -23,6 +23,11 @@ export class Series {
     return this.#buckets.size;
   }
 
+  /** The number of readings. */
+  get count() {
+    return [...this.#buckets.values()].reduce((sum, { count }) => sum + count, 0);
+  }
+
   /** Replaces all buckets with those of the server, whose times are milliseconds. */
   replace(buckets) {
     this.#buckets.clear();

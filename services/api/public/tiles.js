@@ -129,6 +129,12 @@ export class Tiles {
     }
   }
 
+  /** Readings of a series in [from, to) were changed: its tiles are read again. */
+  expire(series, from, to) {
+    for (const tile of this.#tiles.values())
+      if (tile.series === series && tile.start < to && tile.end > from) tile.dueAt = 0;
+  }
+
   /** Live readings were missed: tiles of the present are read again soon. */
   miss(now) {
     for (const tile of this.#tiles.values()) {
@@ -217,7 +223,7 @@ export class Tiles {
     const end = start + lengthOf(place.level);
     this.#drop(key);
     const tile = {
-      end,
+      ...{ series: place.series, start, end },
       buckets: buckets.filter(({ time }) => time >= start && time < end),
       isIncomplete: completeFrom !== null && start < completeFrom,
       dueAt: now + (end > now - LATE_MS ? OPEN_MS : CLOSED_MS),
