@@ -315,3 +315,19 @@ test('a live reading changes the buckets at every level, and missed ones are rea
   tiles.want([part], MINUTE, NOW + 4000);
   assert.equal(calls.length, read + 1);
 });
+
+test('tiles of a changed time are read again, and keep what they have until then', async () => {
+  const { tiles, calls } = tilesOver([{ time: NOW - DAY, value: 5 }]);
+  const part = { series: 'a/b', from: NOW - 2 * DAY, to: NOW };
+  tiles.want([part], MINUTE, NOW);
+  await setImmediate();
+  const read = calls.length;
+  tiles.expire('a/c', 0, NOW);
+  tiles.expire('a/b', NOW, NOW + 1);
+  tiles.expire('a/b', NOW - DAY, NOW - DAY + 1);
+  assert.equal(tiles.cover('a/b', part.from, part.to, MINUTE).length, 1);
+  tiles.want([part], MINUTE, NOW);
+  const again = calls.slice(read).map(({ from, to }) => [from, to]);
+  assert.deepEqual(again.length, 2);
+  assert.ok(again.some(([from, to]) => from! <= NOW - DAY && to! > NOW - DAY));
+});
