@@ -429,3 +429,32 @@ test('a query with too many points or intervals is refused before it uses the me
   assert.equal(answer.status, 413);
   assert.match(answer.body.error.message, /more than 524288 data points/);
 });
+
+test('Grafana finds the annotations of devices and of all, with the text in their description', async (t) => {
+  const api = await startApi(t);
+  await fill(api);
+  const texts = async (more: object, span: object = {}) => {
+    const body = grafanaQuery([{ aggregator: 'sum', metric: 'annotation', ...more }], span);
+    const [result] = (await query(api, body)) as readonly (Result & { annotations: Record<string, unknown>[] })[];
+    return result?.annotations.map(({ description, startTime, endTime }) => [description, startTime, endTime]);
+  };
+  assert.equal(await texts({}), undefined);
+  const note = async (fields: object) => {
+    assert.equal((await api.call('POST', '/v1/annotations', { body: fields })).status, 201);
+  };
+  const minute = (number: number) => new Date(NOON + number * 60_000).toISOString();
+  await note({ device: 'attic', from: minute(3), text: 'window opened' });
+  await note({ from: minute(-30), to: minute(2), text: 'no power' });
+  await note({ device: 'site-1/pump', from: minute(-60), text: 'before' });
+  const seconds = (number: number) => NOON / 1000 + 60 * number;
+  const power = ['no power', seconds(-30), seconds(2)];
+  const opened = ['attic: window opened', seconds(3), 0];
+  assert.deepEqual(await texts({}), [power, opened]);
+  assert.deepEqual(await texts({ filters: [byDevice('attic')] }), [opened]);
+  assert.deepEqual(await texts({}, { start: NOON + 150_000 }), [opened]);
+  assert.equal(await texts({ filters: [byDevice('site-1/*')] }), undefined);
+  const many = Array.from({ length: 1000 }, (_, n) => at(n / 10, 'attic', 'x', 'annotation'));
+  await api.store.readings.write(many);
+  const body = grafanaQuery([{ aggregator: 'sum', metric: 'annotation' }]);
+  assert.equal((await api.call('POST', '/api/query', { body })).status, 413);
+});
