@@ -453,6 +453,12 @@ test('Grafana finds the annotations of devices and of all, with the text in thei
   assert.deepEqual(await texts({ filters: [byDevice('attic')] }), [opened]);
   assert.deepEqual(await texts({}, { start: NOON + 150_000 }), [opened]);
   assert.equal(await texts({ filters: [byDevice('site-1/*')] }), undefined);
+  // Annotations are no choice of a panel.
+  for (const path of ['suggest?type=metrics&q=anno', 'suggest?type=tagv&q=%40'])
+    assert.deepEqual((await api.call('GET', `/api/${path}`)).body, [], path);
+  const lookup = await api.call('GET', '/api/search/lookup?m=*&limit=1000');
+  assert.equal(lookup.status, 200);
+  assert.doesNotMatch(JSON.stringify(lookup.body.results), /annotation|@all/);
   const many = Array.from({ length: 1000 }, (_, n) => at(n / 10, 'attic', 'x', 'annotation'));
   await api.store.readings.write(many);
   const body = grafanaQuery([{ aggregator: 'sum', metric: 'annotation' }]);
