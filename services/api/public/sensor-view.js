@@ -247,8 +247,10 @@ async function readMarks() {
     }
     complain('marks', null);
   } catch (error) {
-    if (device === shown) complain('marks', explain(error));
+    if (device !== shown) return;
+    complain('marks', explain(error));
     marksAt = Number.NEGATIVE_INFINITY;
+    addGap();
   }
 }
 
