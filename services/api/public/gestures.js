@@ -67,7 +67,8 @@ export function attachGestures(surface, on) {
     held.set(event.pointerId, share);
     if (mode === 'pinch') on.pinch(before, [...held.values()]);
     if (mode === 'read' || mode === 'select' || mode === 'pick') on.cursor(share);
-    if (mode === 'select' || mode === 'pick') on.select(...(isDrag(share) ? [start, share] : [null, null]), false);
+    if (mode === 'select' || mode === 'pick')
+      on.select(...(isDrag(share) ? [start, share] : [null, null]), false);
     if (mode === 'pan') {
       on.pan(start - share);
       start = share;

@@ -9,7 +9,8 @@ const ZOOM = 2;
 const PAN = 0.25;
 /** What a time or a span in the chart is chosen for. */
 const CHOICES = ['annotate', 'readings'];
-const HOW = 'Click a time in the chart, or drag over a span. With the keyboard, Shift and the arrow keys move, and Enter chooses.';
+const HOW =
+  'Click a time in the chart, or drag over a span. With the keyboard, Shift and the arrow keys move, and Enter chooses.';
 
 /**
  * Calls `on.change(part of a view)`, `on.zoom(factor)`, `on.pan(share)`, `on.goTo()`, `on.add()`, `on.csv()`, `on.png()`,
@@ -41,7 +42,8 @@ export function initControls(on) {
 
 /** Shows what a time in the chart is chosen for, or null. */
 export function paintChoice(chosen) {
-  for (const choice of CHOICES) $(`history-${choice}`).setAttribute('aria-pressed', String(choice === chosen));
+  for (const choice of CHOICES)
+    $(`history-${choice}`).setAttribute('aria-pressed', String(choice === chosen));
   setText($('history-said'), chosen === null ? '' : HOW);
   if (chosen !== null) $('history-surface').focus();
 }

@@ -45,7 +45,10 @@ export async function readWrong(keys, from, to, signal = undefined) {
   const { readings } = await get('v1/readings/wrong', query, signal);
   const found = Map.groupBy(readings, keyOf);
   return new Map(
-    [...found].map(([key, list]) => [key, list.map(({ time, value }) => ({ time: Date.parse(time), value }))]),
+    [...found].map(([key, list]) => [
+      key,
+      list.map(({ time, value }) => ({ time: Date.parse(time), value })),
+    ]),
   );
 }
 

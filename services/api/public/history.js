@@ -270,7 +270,11 @@ async function inspect(line, figure) {
   try {
     const offset = offsetOf(line, span.from, zoneName());
     const { findExtreme, openReadings } = await import('./readings-dialog.js');
-    const range = await findExtreme(line.key, { from: Math.max(0, span.from - offset), to: span.to - offset }, figure);
+    const range = await findExtreme(
+      line.key,
+      { from: Math.max(0, span.from - offset), to: span.to - offset },
+      figure,
+    );
     if (range !== null) await openReadings([line], range, zoneName(), changedReadings);
   } catch (error) {
     setText($('history-said'), explain(error));
@@ -297,7 +301,8 @@ async function chosen(start, end) {
   const timeAt = (share) => Math.round(span.from + share * (span.to - span.from));
   const at = timeAt(start ?? cursorShare(span) ?? 0.5);
   const other = end === null ? null : timeAt(end);
-  const range = other === null ? { from: at, to: null } : { from: Math.min(at, other), to: Math.max(at, other) };
+  const range =
+    other === null ? { from: at, to: null } : { from: Math.min(at, other), to: Math.max(at, other) };
   if (what === 'annotate') {
     await notes.add(devices(), range, zoneName());
     return;

@@ -152,7 +152,15 @@ export class Notes {
     return element(
       'li',
       { 'data-id': id, tabindex: '-1' },
-      element('p', {}, element('b', {}, when), ' ', text, ' ', element('small', {}, about.join(', '))),
+      element(
+        'p',
+        {},
+        element('b', {}, when),
+        ' ',
+        text,
+        ' ',
+        element('span', { class: 'about' }, about.join(', ')),
+      ),
       element('div', { class: 'tools' }, edit, remove),
     );
   }

@@ -138,7 +138,10 @@ function rowOf(view, { time, value }) {
     const text = quantity(number ?? current, unit);
     cell.replaceChildren(isWrong ? element('s', {}, text) : text);
     setText(button, isWrong ? 'Restore' : 'Wrong');
-    button.setAttribute('aria-label', isWrong ? `Restore ${text}, ${when}` : `Mark ${text} as wrong, ${when}`);
+    button.setAttribute(
+      'aria-label',
+      isWrong ? `Restore ${text}, ${when}` : `Mark ${text} as wrong, ${when}`,
+    );
     button.hidden = !isWrong && typeof current !== 'number';
   };
   button.addEventListener('click', () =>

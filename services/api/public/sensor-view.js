@@ -203,7 +203,9 @@ async function annotate() {
 /** Shows the readings of the sensor in the time of its charts. */
 async function showReadings() {
   const device = shown;
-  const numeric = [...charts.keys()].filter((metric) => typeof metricsOf(device).get(metric)?.value === 'number');
+  const numeric = [...charts.keys()].filter(
+    (metric) => typeof metricsOf(device).get(metric)?.value === 'number',
+  );
   const lines = numeric.map((metric) => ({ device, metric, unit: metricsOf(device).get(metric).unit }));
   if (lines.length === 0) return;
   try {

@@ -37,7 +37,8 @@ export async function findWrongReadings(
       const number = typeof value === 'string' ? rightValue(value) : null;
       if (number !== null) readings.push({ device, metric, time, value: number });
       const isLate = count % CHECK_READINGS === 0 && performance.now() > deadline;
-      if (count === MOST_READ || readings.length === MOST_FOUND || isLate) return { readings, complete: false };
+      if (count === MOST_READ || readings.length === MOST_FOUND || isLate)
+        return { readings, complete: false };
     }
   }
   return { readings, complete: true };

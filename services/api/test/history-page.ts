@@ -55,7 +55,10 @@ export async function figure(page: Page, name: string, row = 0): Promise<number>
 }
 
 /** A point of the chart, by the share of its width. */
-export async function pointAt(page: Page, share: number): Promise<{ readonly x: number; readonly y: number }> {
+export async function pointAt(
+  page: Page,
+  share: number,
+): Promise<{ readonly x: number; readonly y: number }> {
   const { x, y, width, height } = (await page.locator(SURFACE).boundingBox())!;
   return { x: x + share * width, y: y + height / 2 };
 }

@@ -49,7 +49,11 @@ async function notesOf(api: Api): Promise<readonly Note[]> {
 /** The values of the readings that are no usual ones. */
 async function outliersOf(api: Api): Promise<readonly ReadingValue[]> {
   const found: ReadingValue[] = [];
-  for await (const { value } of api.store.readings.range({ device: PROBE, metric: 'temperature', limit: 10_000 }))
+  for await (const { value } of api.store.readings.range({
+    device: PROBE,
+    metric: 'temperature',
+    limit: 10_000,
+  }))
     if (typeof value === 'string' || value > 50) found.push(value);
   return found;
 }
@@ -104,7 +108,9 @@ for (const viewport of [WIDE, PHONE]) {
         assert.ok((await row.innerText()).includes(TEXT));
         await until('its line', async () => (await inkOf(page, '#history-plot canvas', '--note')) > 50);
         await page.locator('#history-flags button').click();
-        await until('the row with the focus', () => row.evaluate('(node) => node === document.activeElement'));
+        await until('the row with the focus', () =>
+          row.evaluate('(node) => node === document.activeElement'),
+        );
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width);
 
         await use(row.getByRole('button', { name: /^Edit/ }));
@@ -204,7 +210,10 @@ for (const viewport of [WIDE, PHONE]) {
       await until('the crossed value', async () => (await latest.getAttribute('data-wrong')) !== null);
       await until('the cross', async () => (await inkOf(page, canvas, '--bad')) > 5);
       const summary = page.locator('.chart[data-metric="temperature"] .plot');
-      await until('a chart without it', async () => !/850/.test((await summary.getAttribute('aria-label')) ?? ''));
+      await until(
+        'a chart without it',
+        async () => !/850/.test((await summary.getAttribute('aria-label')) ?? ''),
+      );
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width);
     });
   });
@@ -215,7 +224,11 @@ test('with a key that may only read, the page shows annotations and changes noth
   t.after(() => rmSync(folder, { recursive: true }));
   const { text, key } = newKey({ name: 'a', scopes: ['read'], devices: null, expires: null }, Date.now());
   changeKeys(join(folder, 'keys.json'), () => [key]);
-  const config = { httpListen: '0.0.0.0', apiToken: 'a-long-and-random-token', apiKeys: join(folder, 'keys.json') };
+  const config = {
+    httpListen: '0.0.0.0',
+    apiToken: 'a-long-and-random-token',
+    apiKeys: join(folder, 'keys.json'),
+  };
   const api = await startApi(t, { config });
   await api.ingest.commit([fresh(PROBE, 'temperature', 20, 5), fresh(PROBE, 'annotation', TEXT, 60)]);
   const hash = `#/history?${TEMPERATURE}&last=5m`;

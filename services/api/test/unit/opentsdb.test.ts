@@ -37,6 +37,7 @@ interface Result {
   readonly aggregateTags: readonly string[];
   readonly dps: Readonly<Record<string, number | null>>;
   readonly query?: { readonly index: number };
+  readonly annotations?: readonly Readonly<Record<string, unknown>>[];
 }
 
 async function query(api: Api, body: object, path = '/api/query'): Promise<Result[]> {
@@ -435,8 +436,12 @@ test('Grafana finds the annotations of devices and of all, with the text in thei
   await fill(api);
   const texts = async (more: object, span: object = {}) => {
     const body = grafanaQuery([{ aggregator: 'sum', metric: 'annotation', ...more }], span);
-    const [result] = (await query(api, body)) as readonly (Result & { annotations: Record<string, unknown>[] })[];
-    return result?.annotations.map(({ description, startTime, endTime }) => [description, startTime, endTime]);
+    const [result] = await query(api, body);
+    return result?.annotations?.map(({ description, startTime, endTime }) => [
+      description,
+      startTime,
+      endTime,
+    ]);
   };
   assert.equal(await texts({}), undefined);
   const note = async (fields: object) => {
@@ -450,7 +455,7 @@ test('Grafana finds the annotations of devices and of all, with the text in thei
   const power = ['no power', seconds(-30), seconds(2)];
   const opened = ['attic: window opened', seconds(3), 0];
   assert.deepEqual(await texts({}), [power, opened]);
-  assert.deepEqual(await texts({ filters: [byDevice('attic')] }), [opened]);
+  assert.deepEqual(await texts({ filters: [byDevice('attic', 'literal_or')] }), [opened]);
   assert.deepEqual(await texts({}, { start: NOON + 150_000 }), [opened]);
   assert.equal(await texts({ filters: [byDevice('site-1/*')] }), undefined);
   // Annotations are no choice of a panel.

@@ -173,13 +173,7 @@ test('requests of a view that is gone are aborted, and those that the next one n
   const signals: AbortSignal[] = [];
   const failures: unknown[] = [];
   const tiles = new Tiles({
-    read: (
-      _series: readonly string[],
-      _from: number,
-      _to: number,
-      _bucket: number,
-      signal: AbortSignal,
-    ) => {
+    read: (_series: readonly string[], _from: number, _to: number, _bucket: number, signal: AbortSignal) => {
       signals.push(signal);
       return new Promise((resolve) => {
         signal.addEventListener('abort', () => resolve([{ status: 'rejected', reason: signal.reason }]));
