@@ -80,7 +80,6 @@ for (const viewport of [WIDE, PHONE]) {
   for (const [name, choose, use] of INPUTS) {
     test(`at ${viewport.width} pixels ${name} adds, changes and deletes an annotation`, async (t) => {
       const api = await startWithPast(t);
-      await api.store.devices.register([PROBE]);
       const { from, to, query } = rangeOf(48);
       await visit(api, { viewport, hash: `#/history?${TEMPERATURE}&${query}` }, async (page) => {
         await settled(page);
@@ -108,9 +107,9 @@ for (const viewport of [WIDE, PHONE]) {
         assert.ok((await row.innerText()).includes(TEXT));
         await until('its line', async () => (await inkOf(page, '#history-plot canvas', '--note')) > 50);
         await page.locator('#history-flags button').click();
-        await until('the row with the focus', () =>
-          row.evaluate('(node) => node === document.activeElement'),
-        );
+        const id = await row.getAttribute('data-id');
+        const focused = () => page.evaluate('document.activeElement.dataset.id');
+        await until('the row with the focus', async () => (await focused()) === id);
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width);
 
         await use(row.getByRole('button', { name: /^Edit/ }));
@@ -181,7 +180,6 @@ for (const viewport of [WIDE, PHONE]) {
 for (const viewport of [WIDE, PHONE]) {
   test(`at ${viewport.width} pixels the charts of a sensor have annotations and crossed readings`, async (t) => {
     const api = await startInstallation(t);
-    await api.store.devices.register([PROBE]);
     await visit(api, { viewport, hash: `#/sensor/${PROBE}` }, async (page) => {
       await until('the chart', async () => (await inkIn(page, 'temperature')) > 20);
       await page.locator('#annotate-sensor').press('Enter');
