@@ -50,7 +50,7 @@ export async function openReadings(lines, { from, to }, zone, changed) {
     element('div', { class: 'tools' }, more),
     element(
       'fieldset',
-      { class: 'form mark' },
+      { class: 'form marking' },
       element('legend', {}, 'All readings of this time'),
       labelled('Above (optional)', above),
       labelled('Below (optional)', below),
@@ -129,7 +129,7 @@ async function readMore(view) {
 function rowOf(view, { time, value }) {
   const { unit } = view.series;
   const cell = element('td');
-  const button = element('button', { type: 'button', class: 'mark' });
+  const button = element('button', { type: 'button', class: 'marking' });
   const when = momentIn(Date.parse(time), view.zone);
   let isWrong = false;
   const show = (current) => {

@@ -278,6 +278,7 @@ function addChart(metric) {
   if (charts.size >= MAX_CHARTS) return null;
   const chart = new Chart(metric, range);
   charts.set(metric, chart);
+  marksAt = Number.NEGATIVE_INFINITY;
   const behind = [...charts.values()].filter((other) => byInterest(metric, other.metric) < 0);
   behind.sort((a, b) => byInterest(a.metric, b.metric));
   $('chart-grid').insertBefore(chart.card, behind[0]?.card ?? null);
@@ -286,13 +287,15 @@ function addChart(metric) {
 }
 
 async function refresh() {
-  lastRefresh = performance.now();
-  nextRefresh = lastRefresh + REFRESH_MS;
-  const device = shown;
+  nextRefresh = performance.now() + REFRESH_MS;
   const wanted = [...charts];
+  // Not counted as a refresh, so that the first charts are read at once.
+  if (wanted.length === 0) return;
+  lastRefresh = performance.now();
+  const device = shown;
   const keys = wanted.map(([metric]) => keyOf({ device, metric }));
   const from = serverNow() - range.seconds * 1000;
-  const answers = keys.length === 0 ? [] : await readBuckets(keys, from, null, range.bucket * 1000);
+  const answers = await readBuckets(keys, from, null, range.bucket * 1000);
   let failure = null;
   for (const [index, [metric, chart]] of wanted.entries()) {
     const { value, reason } = answers[index];
@@ -311,5 +314,5 @@ async function refresh() {
   isRead = failure === null;
   complain('history', failure);
   if (failure !== null) addGap();
-  else if (device !== null && lastRefresh - marksAt >= MARKS_MS) void readMarks();
+  else if (lastRefresh - marksAt >= MARKS_MS) void readMarks();
 }

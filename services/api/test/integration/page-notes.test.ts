@@ -62,6 +62,7 @@ async function outliersOf(api: Api): Promise<readonly ReadingValue[]> {
 function inkOf(page: Page, selector: string, variable: string): Promise<number> {
   return page.evaluate(`(() => {
     const canvas = document.querySelector('${selector}');
+    if (canvas === null) return 0;
     const colour = getComputedStyle(document.documentElement).getPropertyValue('${variable}').trim();
     const wanted = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
     const { width, height } = canvas;
@@ -213,6 +214,9 @@ for (const viewport of [WIDE, PHONE]) {
         async () => !/850/.test((await summary.getAttribute('aria-label')) ?? ''),
       );
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width);
+      await page.reload();
+      await until('the cross again', async () => (await inkOf(page, canvas, '--bad')) > 5);
+      await until('the line again', async () => (await inkOf(page, canvas, '--note')) > 20);
     });
   });
 }
