@@ -1,7 +1,8 @@
 // A card with the chart of one metric. uPlot draws on a canvas, in the colours of the page.
 
 import { serverNow } from './api.js';
-import { element, said, setText } from './dom.js';
+import { drawCrosses, drawNotes } from './chart-marks.js';
+import { element, said, setText, setValue } from './dom.js';
 import { age, moment, quantity, symbol, ticksWithUnit } from './format.js';
 import { Series } from './series.js';
 
@@ -18,6 +19,7 @@ export class Chart {
   /** The text to show in place of a chart, or null. */
   #state = 'Reading the history…';
   #unit = null;
+  #marks = { notes: [], wrong: [] };
   #sign = element('span', { class: 'unit' });
   #value = element('b');
   #when = element('span');
@@ -48,9 +50,20 @@ export class Chart {
   }
 
   /** The newest value, `time` in milliseconds. */
-  latest({ value, time, unit }) {
-    this.#latest = { value, time };
+  latest({ value, time, unit, isWrong }) {
+    this.#latest = { value, time, isWrong };
     this.unit = unit;
+  }
+
+  /** The number of readings in the time shown, or 0. */
+  get count() {
+    return this.#series.count;
+  }
+
+  /** Annotations `{from, to}` and readings that were marked as wrong, `{time, value}`, in milliseconds. */
+  set marks(marks) {
+    this.#marks = marks;
+    this.#plot?.redraw(false);
   }
 
   /** The number of points of the history; null while it is not known, and for texts. */
@@ -121,7 +134,7 @@ export class Chart {
     const shown = this.#hovered ?? this.#latest;
     if (shown === null) return;
     const now = serverNow();
-    setText(this.#value, quantity(shown.value, this.#unit));
+    setValue(this.#value, quantity(shown.value, this.#unit), shown.isWrong === true);
     const ago = age((now - shown.time) / 1000);
     setText(
       this.#when,
@@ -191,7 +204,15 @@ export class Chart {
         bound,
       ],
       bands: [{ series: [3, 2], fill: colour('--accent-wash') }],
-      hooks: { setCursor: [(plot) => this.#hover(plot)] },
+      hooks: {
+        setCursor: [(plot) => this.#hover(plot)],
+        draw: [
+          (plot) => {
+            drawNotes(plot, this.#marks.notes, colour('--note'), SECOND);
+            drawCrosses(plot, this.#marks.wrong, colour('--bad'), 'y', SECOND);
+          },
+        ],
+      },
     };
     this.#plot = new uPlot(options, columns, this.#box);
   }
@@ -216,6 +237,8 @@ export function padded(_plot, low, high) {
   return [low - room, high + room];
 }
 
+/** Milliseconds of a unit of the time axis. */
+const SECOND = 1000;
 /** Space at the left and right of the plot, and the smallest gap between labels of the time axis. CSS pixels. */
 const Y_AXIS = 52;
 const RIGHT_PADDING = 18;

@@ -92,6 +92,11 @@ export function labelled(name, field) {
   return element('label', { class: 'labelled' }, name, field);
 }
 
+/** A field for date and time, to the second. */
+export function dateField(value = '') {
+  return element('input', { class: 'field', type: 'datetime-local', step: '1', value });
+}
+
 /** @param choices pairs of value and text */
 export function selectField(choices) {
   const options = choices.map(([value, text]) => element('option', { value }, text));

@@ -25,6 +25,7 @@ import {
 import { addGap, addLive, initSensorView, paintSensor, show, shownSensor } from './sensor-view.js';
 import { initSession } from './session.js';
 
+const ANNOTATION_METRIC = 'annotation';
 const PAINT_MS = 250;
 const POLL_MS = 2000;
 const RELOAD_MS = 300_000;
@@ -246,6 +247,8 @@ follow({
   },
   readings(list) {
     for (const reading of list) {
+      // A note that a sensor publishes is read with the other annotations.
+      if (reading.metric === ANNOTATION_METRIC) continue;
       const sensor = learn(reading);
       if (sensor !== null) touch(sensor);
       addLive(reading);

@@ -3,6 +3,7 @@
 import { get } from './api.js';
 import { byInterest, collator, middleCut } from './format.js';
 import { usualPause } from './series.js';
+import { wrongNumber } from './wrong-value.js';
 
 /** Largest number of sensors in the list. */
 const MAX_SENSORS = 10_000;
@@ -22,8 +23,8 @@ const LATEST_AT_ONCE = 2000;
 const ALL_DEVICES = '@all';
 
 /**
- * Sensors by name: `{name, site, city, kind, year, attributes, metrics: Map(metric -> {value, time, unit}), seen, pause, spark}`.
- * `pause` is the usual one between reports in seconds, null if it is not known, and `judged` the report after which it was learned.
+ * Sensors by name: `{name, site, city, kind, year, attributes, metrics: Map(metric -> {value, time, unit, isWrong}), seen, pause, spark}`.
+ * `isWrong`: a person marked the reading as wrong, and `value` is its number. `pause` is the usual one between reports in seconds, null if it is not known, and `judged` the report after which it was learned.
  */
 export const sensors = new Map();
 
@@ -82,6 +83,12 @@ async function readAll() {
     // Both lists are by name. Devices beyond the limit are not listed.
     if (full && readings.length > 0 && !sensors.has(readings.at(-1).device)) return;
   } while (cursor !== undefined);
+}
+
+/** Reads the latest readings of a device. @throws {RequestError} */
+export async function readLatest(device) {
+  const { readings } = await get('v1/readings/latest', { device });
+  for (const reading of readings) learn(reading);
 }
 
 /**
@@ -148,8 +155,11 @@ export function learn(reading) {
   const known = sensor.metrics.get(reading.metric);
   if (known === undefined && sensor.metrics.size >= MAX_METRICS) return null;
   // A late reading is added to the chart, but does not replace a newer latest value.
-  if (known === undefined || time >= known.time)
-    sensor.metrics.set(reading.metric, { value: reading.value, time, unit: reading.unit ?? known?.unit });
+  if (known === undefined || time >= known.time) {
+    const number = wrongNumber(reading.value);
+    const [value, unit] = [number ?? reading.value, reading.unit ?? known?.unit];
+    sensor.metrics.set(reading.metric, { value, time, unit, isWrong: number !== null });
+  }
   sensor.seen = Math.max(sensor.seen, Date.parse(reading.received));
   if (typeof reading.value === 'number') addToSpark(sensor, reading);
   return sensor;

@@ -1,7 +1,7 @@
 // Today's figures of the sensors of a site, for one metric. The server computes them from rollups.
 
 import { get, serverNow } from './api.js';
-import { $, element, setText, svg } from './dom.js';
+import { $, element, setText, setValue, svg } from './dom.js';
 import { age, byInterest, collator, count, isHousekeeping, quantity } from './format.js';
 import { explain, isQuiet, labelOf, readingState, sensors, sortedSensors } from './model.js';
 import { hrefOf } from './sensor-list.js';
@@ -173,9 +173,9 @@ function rowOf(sensor, site) {
 
 function paintRow(sensor, metric, now) {
   const parts = cells.get(sensor.name);
-  const { value, unit } = sensor.metrics.get(metric);
+  const { value, unit, isWrong } = sensor.metrics.get(metric);
   const quiet = isQuiet(sensor, now);
-  setText(parts.value, quantity(value, unit));
+  setValue(parts.value, quantity(value, unit), isWrong);
   setText(parts.ago, quiet ? ageOf(sensor.seen, now) : '');
   parts.row.dataset.quiet = String(quiet);
   const today =

@@ -2,7 +2,7 @@
 // updated.
 
 import { serverNow } from './api.js';
-import { $, element, said, setText, svg } from './dom.js';
+import { $, element, said, setText, setValue, svg } from './dom.js';
 import { firstSteps } from './first-steps.js';
 import { age, byInterest, count, quantity } from './format.js';
 import {
@@ -247,8 +247,8 @@ function nameRow(sensor, { named }) {
 function paintRow(sensor, row) {
   if (row.metrics !== sensor.metrics.size) nameMetrics(sensor, row);
   for (const [metric, figure] of row.figures) {
-    const { value, unit } = sensor.metrics.get(metric);
-    setText(figure, quantity(value, unit));
+    const { value, unit, isWrong } = sensor.metrics.get(metric);
+    setValue(figure, quantity(value, unit), isWrong);
   }
   row.line.setAttribute('points', sparkPoints(sensor.spark));
   paintAge(sensor, row);

@@ -159,7 +159,7 @@ export function createApp(dependencies: AppDependencies): App {
   const handlers = {
     ...readings,
     ...aggregateHandlers(store, answers),
-    ...wrongReadingHandlers(store, ingest),
+    ...wrongReadingHandlers(store, ingest, answers),
     ...annotationHandlers(store, ingest, cursors, answers),
     ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),

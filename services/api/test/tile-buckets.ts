@@ -19,3 +19,8 @@ export function bucketsOf(samples: readonly Sample[], from: number, to: number, 
   }
   return [...buckets.values()].sort((a, b) => a.time - b.time);
 }
+
+/** The answer for a series, in the form of `Promise.allSettled`. */
+export function answer(value: object) {
+  return { status: 'fulfilled', value };
+}

@@ -140,6 +140,19 @@ test('axe finds nothing on the sensors, a chart and the pipeline', { skip }, asy
       await assertAccessible(page, name);
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     }
+    await page.getByRole('button', { name: 'Annotate…' }).click();
+    await assertAccessible(page, 'the choice of a time');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Text').fill('Heating serviced');
+    await assertAccessible(page, 'a new annotation');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await until('it', async () => (await page.locator('#history-notes li').count()) === 1);
+    await assertAccessible(page, 'an annotation');
+    await page.locator('#history-rows .max button').first().click();
+    await until('its reading', async () => (await dialog.locator('tbody td').count()) > 0);
+    await assertAccessible(page, 'the readings');
+    await dialog.getByRole('button', { name: 'Close' }).click();
   });
   await visit(api, { ...phone, hash: '#/pipeline' }, async (page) => {
     const unknown = page.locator('#unknown-topics li');

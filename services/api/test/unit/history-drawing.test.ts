@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { axesOf, drawnLine, later } from '../../public/history-drawing.js';
 import { levelOf, Tiles } from '../../public/tiles.js';
 import { EARLIER } from '../../public/view-state.js';
-import { bucketsOf, type Sample } from '../tile-buckets.ts';
+import { answer, bucketsOf, type Sample } from '../tile-buckets.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -24,10 +24,10 @@ test('an earlier period is drawn beneath the same times of the day, also after t
   const [today, before] = [Date.UTC(2026, 2, 29, 12), Date.UTC(2026, 2, 28, 13)];
   const readings = [today, before].map((time, n) => ({ time, count: 1, min: n, max: n, sum: n }));
   const tiles = new Tiles({
-    read: async (_series: string, from: number, to: number) => ({
-      buckets: readings.filter(({ time }) => time >= from && time < to),
-      completeFrom: null,
-    }),
+    read: async (series: readonly string[], from: number, to: number) => {
+      const buckets = readings.filter(({ time }) => time >= from && time < to);
+      return series.map(() => answer({ buckets, completeFrom: null }));
+    },
     changed: () => {},
     failed: assert.ifError,
   });
@@ -71,10 +71,10 @@ test('a line and its earlier period have every extreme of each column at any zoo
     fc.asyncProperty(fc.array(sample, { maxLength: 200 }), view, async (all: Sample[], shown) => {
       const { from, length, pixels, zone, earlier } = shown;
       const tiles = new Tiles({
-        read: async (_series: string, ...range: [number, number, number]) => ({
-          buckets: bucketsOf(all, ...range),
-          completeFrom: null,
-        }),
+        read: async (series: readonly string[], ...range: [number, number, number]) => {
+          const buckets = bucketsOf(all, ...range);
+          return series.map(() => answer({ buckets, completeFrom: null }));
+        },
         changed: () => {},
         failed: assert.ifError,
       });
