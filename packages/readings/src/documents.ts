@@ -418,6 +418,14 @@ export interface AlertReceiversDocument {
   readonly receivers: readonly AlertReceiverDocument[];
 }
 
+/** The logins of sensors in the file of passwords of one ingest process: `GET /passwords` on its port. */
+export interface PasswordsDocument {
+  readonly instance: string;
+  /** Their names, in the order of the file: at most 1,000. */
+  readonly users: readonly string[];
+  readonly total: number;
+}
+
 /** What one ingest process did with a named entry. */
 export interface EntryChangedDocument {
   readonly instance: string;

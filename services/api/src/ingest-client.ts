@@ -17,6 +17,7 @@ import {
   type LinesDocument,
   type LiveLine,
   type MissingDocument,
+  type PasswordsDocument,
   type QuarantineDocument,
   type QuarantineStepDocument,
   type RouteAddedDocument,
@@ -308,6 +309,30 @@ export class IngestClient {
   ): Promise<Answers<EntryChangedDocument>> {
     const path = `/alerts/${list}/${encodeURIComponent(name)}`;
     return this.#change(entry === null ? 'DELETE' : 'PUT', path, entry);
+  }
+
+  /** The logins of sensors in the file of every replica. @throws {IngestError} 503 when none answers. */
+  passwords(): Promise<Answers<PasswordsDocument>> {
+    return this.#askAll((url) => this.#json<PasswordsDocument>(url, 'GET', '/passwords'));
+  }
+
+  /**
+   * Sets the password of a sensor in the file of every replica.
+   *
+   * @param login `replace` allows to change the password of an existing login
+   * @throws {IngestError} when no replica did it
+   */
+  setPassword(login: {
+    readonly user: string;
+    readonly password: string;
+    readonly replace: boolean;
+  }): Promise<Answers<EntryChangedDocument>> {
+    return this.#change('POST', '/passwords', login);
+  }
+
+  /** Removes the login of a sensor from the file of every replica. @throws {IngestError} when no replica did it */
+  removePassword(user: string): Promise<Answers<EntryChangedDocument>> {
+    return this.#change('DELETE', `/passwords${search({ user })}`, null);
   }
 
   /** One replica sends a test message to a receiver. @throws {IngestError} 502 when it does not arrive */

@@ -36,6 +36,7 @@ import { type AlertFiles, alertOperations } from './alerts/alert-operations.ts';
 import type { Alerts } from './alerts/alerts.ts';
 import { alertsDocument, alertsQuery } from './alerts/document.ts';
 import { DeliveryTurns } from './delivery-turns.ts';
+import { passwordOperations } from './direct/password-operations.ts';
 import { diskWrites } from './disk-writes.ts';
 import { explainRequest, notValid, routesOfRequest } from './explain-request.ts';
 import { Explanations } from './explanations.ts';
@@ -85,6 +86,8 @@ export interface AppOptions {
   readonly reloader: RouteReloader;
   readonly alerts: Alerts;
   readonly alertFiles: AlertFiles;
+  /** The file of passwords of sensors. Null: there is none. */
+  readonly passwords: string | null;
   readonly retention: Pick<Retention, 'total'>;
   readonly relay: Pick<RelayOperationOptions, 'relay' | 'boards' | 'store'>;
   /** What an operator should repair although ingest works. */
@@ -207,6 +210,7 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     { ...post('/lines', 'deliverLines', 'write', budget, payload, deliverLines), ...ofDevices },
     { ...get('/alerts', 'listAlerts', 'read', listAlerts), limitsDevices: true },
     ...alertOperations(options),
+    ...passwordOperations(options),
     get('/live', 'live', 'read', live),
     ...relayOperations({ ...options.relay, pipeline, router, instance, deliveries }),
   ];

@@ -240,6 +240,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       reloader,
       alerts,
       alertFiles: { ...alertFiles, fixed },
+      passwords: config.listen === null ? null : config.listenPasswords,
       retention,
       relay: { relay, boards, store },
       warnings: () =>
