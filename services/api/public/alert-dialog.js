@@ -1,6 +1,7 @@
 // The dialog with the alert rules of a sensor and the receivers of messages. The page loads this module when the dialog
 // is opened for the first time.
 
+import { clearOf, concerns } from './alert-limits.js';
 import { get, send } from './api.js';
 import {
   ask,
@@ -73,7 +74,8 @@ export async function openAlerts(name) {
 async function readRules(view) {
   const { rules, trouble, unreachable } = await get('v1/alerts/rules');
   view.all = rules;
-  const mine = rules.filter(({ device = view.name }) => `${view.name}/`.startsWith(`${device}/`));
+  document.dispatchEvent(new Event('rules'));
+  const mine = rules.filter((rule) => concerns(rule, view.name));
   const rows = mine.map((rule) => ruleRow(view, rule));
   fillList(view.rules, rows, 'No rule concerns this sensor.');
   const problem = trouble ?? unreachable[0]?.reason;
@@ -208,11 +210,6 @@ function conditionOf({ kind, limit, clear, time, quiet, rule }) {
     ...(clear.value === '' && kept === undefined ? {} : { clear: ends }),
     ...(held === '' ? {} : { for: held }),
   };
-}
-
-/** The value at which an alert of a limit ends, if the rule has one. */
-function clearOf(clear, kind) {
-  return typeof clear === 'object' ? clear[kind] : clear;
 }
 
 /** Suggests a time without readings by the usual interval of the sensor. */

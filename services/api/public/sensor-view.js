@@ -7,6 +7,7 @@ import { $, element, setText } from './dom.js';
 import { byInterest } from './format.js';
 import { seriesOf } from './history-lines.js';
 import { explain, labelOf, learnUnit, readingState, sensors, titleOf } from './model.js';
+import { changeLimit, readRules, showLimits } from './sensor-limits.js';
 import { RANGES } from './series.js';
 import { EMPTY_VIEW, hashOf } from './view-state.js';
 
@@ -31,6 +32,7 @@ let isRead = false;
 export function initSensorView() {
   $('edit-sensor').addEventListener('click', () => void edit());
   $('edit-alerts').addEventListener('click', () => void editAlerts());
+  document.addEventListener('rules', () => void refreshLimits());
   const kept = keptRange();
   isChosen = kept !== undefined;
   range = kept ?? range;
@@ -154,20 +156,32 @@ function historyOf(sensor) {
 
 /** Shows the dialog with what is registered about the sensor. A change can be undone until another sensor is shown. */
 async function edit() {
+  await changeSensor(async (name) => {
+    const { editDevice } = await import('./device-dialog.js');
+    const undo = await editDevice(name);
+    return undo === null ? null : { said: 'Saved. ', undo };
+  });
+}
+
+/**
+ * Does a change of the sensor that is shown, and shows what was done, with a button that undoes it.
+ *
+ * @param work resolves to `{said, undo}`, or to null when nothing was changed
+ */
+async function changeSensor(work) {
   const name = shown;
   const place = $('sensor-said');
   const tell = (...children) => shown === name && place.replaceChildren(...children);
   tell();
   try {
-    const { editDevice } = await import('./device-dialog.js');
-    const undo = await editDevice(name);
-    if (undo === null) return;
+    const done = await work(name);
+    if (done === null) return;
     // A unit may be another one.
     void refresh();
     const button = element('button', { type: 'button' }, 'Undo');
     button.addEventListener('click', async () => {
       button.disabled = true;
-      await undo().then(
+      await done.undo().then(
         () => {
           tell('The change was undone.');
           void refresh();
@@ -175,10 +189,23 @@ async function edit() {
         ({ message }) => tell(message),
       );
     });
-    tell('Saved. ', button);
+    tell(done.said, button);
   } catch (error) {
     tell(error.message);
   }
+}
+
+/** Moves a limit of a chart. Resolves when the charts have the limits of the server again. */
+async function moveLimit(limit, value) {
+  await changeSensor(() => changeLimit(limit, value));
+  await refreshLimits();
+}
+
+async function refreshLimits() {
+  const device = shown;
+  if (device === null) return;
+  await readRules(device);
+  if (device === shown) for (const chart of charts.values()) showLimits(chart, device);
 }
 
 async function editAlerts() {
@@ -209,8 +236,9 @@ function rebuild() {
 
 function addChart(metric) {
   if (charts.size >= MAX_CHARTS) return null;
-  const chart = new Chart(metric, range);
+  const chart = new Chart(metric, range, moveLimit);
   charts.set(metric, chart);
+  showLimits(chart, shown);
   const behind = [...charts.values()].filter((other) => byInterest(metric, other.metric) < 0);
   behind.sort((a, b) => byInterest(a.metric, b.metric));
   $('chart-grid').insertBefore(chart.card, behind[0]?.card ?? null);
@@ -221,6 +249,7 @@ function addChart(metric) {
 async function refresh() {
   lastRefresh = performance.now();
   nextRefresh = lastRefresh + REFRESH_MS;
+  void refreshLimits();
   const device = shown;
   let failure = null;
   await Promise.all(
