@@ -46,6 +46,13 @@ const KINDS = {
     ['room', 'Room, as !id:server', { required: '' }],
   ],
   slack: [['url', 'Address of the incoming webhook', { type: 'url', required: '' }]],
+  email: [
+    ['to', 'To', { type: 'email', required: '' }],
+    ['server', 'Mail server, as smtps://mail.example.org (empty: that of ALERT_SMTP)', {}],
+    ['user', 'User (optional)', {}],
+    ['password', 'Password (optional)', { type: 'password' }],
+    ['from', 'From (empty: the user)', { type: 'email' }],
+  ],
   webhook: [
     ['url', 'Address', { type: 'url', required: '' }],
     ['secret', 'Secret that signs the messages (optional)', { type: 'password' }],
@@ -60,10 +67,18 @@ export async function openAlerts(name) {
   openLists(
     { name: 'Alerts', title: `Alerts of ${titleOf(name)}`, said },
     rules,
-    element('div', { class: 'tools' }, workButton('Add a rule…', said, () => editRule(view, null))),
+    element(
+      'div',
+      { class: 'tools' },
+      workButton('Add a rule…', said, () => editRule(view, null)),
+    ),
     element('h3', {}, 'Messages go to'),
     receivers,
-    element('div', { class: 'tools' }, workButton('Add a receiver…', said, () => editReceiver(view))),
+    element(
+      'div',
+      { class: 'tools' },
+      workButton('Add a receiver…', said, () => editReceiver(view)),
+    ),
   );
   await attempt(said, async () => {
     await readRules(view);

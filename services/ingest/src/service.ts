@@ -21,6 +21,7 @@ import {
 } from '@tidegauge/service';
 import { STORE_ERROR_CODES, type Store } from '@tidegauge/storage';
 import { Alerts } from './alerts/alerts.ts';
+import { mailServerOf } from './alerts/email.ts';
 import { EntriesFile } from './alerts/entries-file.ts';
 import { StoreLease } from './alerts/lease.ts';
 import { measureAlerts } from './alerts/measure.ts';
@@ -354,7 +355,8 @@ function checkAlertTopic(config: Config<typeof settings>, router: Router): void 
  *
  * @throws {ConfigError} when one has a mistake
  */
-function openAlertFiles({ alerts, dataDir }: Config<typeof settings>, logger: Logger) {
+function openAlertFiles({ alerts, alertSmtp, dataDir }: Config<typeof settings>, logger: Logger) {
+  const mail = alertSmtp === null ? null : mailServerOf(alertSmtp);
   return {
     rules: new EntriesFile<AlertRule>({
       file: alerts ?? join(dataDir, 'alerts.yml'),
@@ -367,7 +369,7 @@ function openAlertFiles({ alerts, dataDir }: Config<typeof settings>, logger: Lo
       file: join(dataDir, 'receivers.yml'),
       what: 'receivers of alerts',
       isRequired: false,
-      parse: parseReceivers,
+      parse: (text, file) => parseReceivers(text, file, mail),
       logger,
     }),
   };
