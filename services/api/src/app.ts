@@ -49,6 +49,7 @@ import { passwordHandlers } from './routes/passwords.ts';
 import { quarantineHandlers } from './routes/quarantine.ts';
 import { readingHandlers } from './routes/readings.ts';
 import { recordHandlers } from './routes/records.ts';
+import { retentionHandlers } from './routes/retention.ts';
 import { sessionHandlers } from './routes/session.ts';
 import { wrongReadingHandlers } from './routes/wrong-readings.ts';
 
@@ -159,6 +160,7 @@ export function createApp(dependencies: AppDependencies): App {
     alerts: [budget, express.json({ ...sent, limit: ALERT_BODY_LIMIT, verify: hasFewValues })],
     access: [budget, express.json({ ...sent, limit: ACCESS_BODY_LIMIT, verify: hasFewValues })],
     routes: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
+    retention: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
     opentsdb: [budget, express.json({ ...sent, verify: hasFewValues })],
   };
   const handlers = {
@@ -178,6 +180,7 @@ export function createApp(dependencies: AppDependencies): App {
     ...sessionHandlers(access),
     ...keyHandlers(config.apiKeys ?? null, access),
     ...passwordHandlers(ingest),
+    ...retentionHandlers(ingest),
     ...auditHandlers(access.audit),
     ...openTsdbHandlers(store, answers),
   };

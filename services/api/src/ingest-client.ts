@@ -20,6 +20,8 @@ import {
   type PasswordsDocument,
   type QuarantineDocument,
   type QuarantineStepDocument,
+  type RetentionDocument,
+  type RetentionPreviewDocument,
   type RouteAddedDocument,
 } from '@tidegauge/readings';
 import { type ProblemDetails, SENDER_HEADER } from '@tidegauge/service';
@@ -309,6 +311,23 @@ export class IngestClient {
   ): Promise<Answers<EntryChangedDocument>> {
     const path = `/alerts/${list}/${encodeURIComponent(name)}`;
     return this.#change(entry === null ? 'DELETE' : 'PUT', path, entry);
+  }
+
+  /** The retention of every replica. @throws {IngestError} 503 when none answers. */
+  retention(): Promise<Answers<RetentionDocument>> {
+    return this.#askAll((url) => this.#json<RetentionDocument>(url, 'GET', '/retention'));
+  }
+
+  /** Replaces the rules of retention in the file of every replica. @throws {IngestError} when no replica did it */
+  setRetention(rules: object): Promise<Answers<RetentionDocument>> {
+    return this.#change('PUT', '/retention', rules);
+  }
+
+  /** What rules would delete now, by one replica. @throws {IngestError} */
+  previewRetention(rules: object, sender: string): Promise<RetentionPreviewDocument> {
+    const body = Buffer.from(JSON.stringify(rules));
+    const patienceMs = this.#options.timeoutMs + STEP_MS;
+    return this.#give('/retention/preview', { body, contentType: JSON_TYPE, sender }, patienceMs);
   }
 
   /** The logins of sensors in the file of every replica. @throws {IngestError} 503 when none answers. */

@@ -19,6 +19,8 @@ import {
   type QuarantineDocument,
   type QuarantineStepDocument,
   type Reading,
+  type RetentionDocument,
+  type RetentionPreviewDocument,
   type RouteAddedDocument,
   type Stage,
   toReadingDocument,
@@ -82,6 +84,9 @@ export class FakeIngest {
   /** Entries of the files of alerts, by name, and the receivers that got a test message. */
   readonly entries = { rules: new Map<string, object>(), receivers: new Map<string, object>() };
   readonly tested: string[] = [];
+  /** The rules of retention, and the number of readings that a dry run counts. */
+  retention: RetentionDocument['rules'] = [];
+  deletable = 0;
   /** Passwords of sensors by login; null without a file. */
   passwords: Map<string, string> | null = new Map();
   /** Largest number of messages in one step of a bulk change. */
@@ -182,6 +187,7 @@ export class FakeIngest {
     else if (area === 'ledger') json(response, 200, id === 'missing' ? this.missing : this.#ledger());
     else if (area === 'alerts' && id === undefined) json(response, 200, this.#alerts(searchParams));
     else if (area === 'alerts') await this.#entries(request, response, id!, verb, last);
+    else if (area === 'retention') await this.#answerRetention(request, response, id);
     else if (area === 'passwords') await this.#answerPasswords(request, response, searchParams);
     else if (area === 'readings') await this.#receive(request, response, searchParams);
     else if (area === 'explain') {
@@ -223,6 +229,31 @@ export class FakeIngest {
       known.delete(name);
       json(response, 200, { instance, replaced: true } satisfies EntryChangedDocument);
     }
+  }
+
+  async #answerRetention(
+    request: IncomingMessage,
+    response: ServerResponse,
+    verb: string | undefined,
+  ): Promise<void> {
+    const { instance } = this;
+    const { rules = this.retention, before = this.retention } =
+      request.method === 'GET' ? {} : ((await bodyOf(request)) as Partial<Record<string, RetentionDocument['rules']>>);
+    if (verb === 'preview') {
+      const none = { before: null, readings: 0, series: 0, oldest: null, newest: null };
+      const counted = rules.map(({ keep }) => ({ ...none, rule: keep, readings: this.deletable, series: 1 }));
+      const all = { ...none, rule: 'all other series' };
+      const document = { instance, rules: [...counted, all], isComplete: true };
+      return json(response, 200, document satisfies RetentionPreviewDocument);
+    }
+    if (JSON.stringify(before) !== JSON.stringify(this.retention)) {
+      const detail = 'The rules were changed in the meantime: read them again.';
+      return json(response, 409, { type: 'about:blank', title: 'Rules changed', status: 409, detail });
+    }
+    this.retention = rules;
+    const limits = { maxBytes: 0, minFreeBytes: 0, everySeconds: 3600 };
+    const document = { instance, rules, others: 'raw:forever', trouble: null, ...limits, last: null };
+    json(response, 200, document satisfies RetentionDocument);
   }
 
   async #answerPasswords(

@@ -51,6 +51,7 @@ import { type RelayOperationOptions, relayOperations } from './relay/operations.
 import { bytesOf, jsonOf, rawBody } from './request-body.ts';
 import { missingDocument } from './resend/missing.ts';
 import type { Retention } from './retention/retention.ts';
+import { type RetentionParts, retentionOperations } from './retention/retention-operations.ts';
 import type { RouteNotes } from './route-notes.ts';
 import type { RouteReloader } from './route-reloader.ts';
 import type { Router } from './routes.ts';
@@ -89,6 +90,7 @@ export interface AppOptions {
   /** The file of passwords of sensors. Null: there is none. */
   readonly passwords: string | null;
   readonly retention: Pick<Retention, 'total'>;
+  readonly retentionParts: RetentionParts;
   readonly relay: Pick<RelayOperationOptions, 'relay' | 'boards' | 'store'>;
   /** What an operator should repair although ingest works. */
   readonly warnings: () => readonly string[];
@@ -211,6 +213,7 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     { ...get('/alerts', 'listAlerts', 'read', listAlerts), limitsDevices: true },
     ...alertOperations(options),
     ...passwordOperations(options),
+    ...retentionOperations(options.retentionParts, instance),
     get('/live', 'live', 'read', live),
     ...relayOperations({ ...options.relay, pipeline, router, instance, deliveries }),
   ];

@@ -95,7 +95,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   const alertFiles = openAlertFiles(config, logger);
   checkAlertTopic(config, router);
   // Before anything is created, so that a mistake leaves nothing behind.
-  if (config.retentionRules !== null) new RetentionRules(loadRules(config.retentionRules), config.retention);
+  const { file, isRequired } = retentionFileOf(config);
+  new RetentionRules(loadRules(file, isRequired), config.retention);
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const broken = Promise.withResolvers<never>();
   // The promise may reject before a caller waits for it.
@@ -243,6 +244,13 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       alertFiles: { ...alertFiles, fixed },
       passwords: config.listen === null ? null : config.listenPasswords,
       retention,
+      retentionParts: {
+        retention,
+        rules: keepRules,
+        store,
+        limits: retentionLimits(config),
+        everyMs: config.retentionEvery * 1000,
+      },
       relay: { relay, boards, store },
       warnings: () =>
         [
@@ -263,7 +271,12 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       await reportTopicLevels(levels, config.dataDir, store, logger);
       rollups?.start();
       if (alertFiles.rules.exists) alerts.start();
-      if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
+      const startRetention = () => {
+        if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0)
+          retention.start();
+      };
+      keepRules.onChange(startRetention);
+      startRetention();
     };
     if (store.trouble === null) await useStore();
     else store.opened.then(useStore).catch(broken.reject);
@@ -317,10 +330,16 @@ function retentionLimits({ retentionMaxBytes, retentionMinFree }: Config<typeof 
   return { maxBytes: retentionMaxBytes, minFreeBytes: retentionMinFree };
 }
 
+/** The file of retention rules. One that is not named need not exist. */
+function retentionFileOf({ retentionRules, dataDir }: Config<typeof settings>) {
+  return { file: retentionRules ?? join(dataDir, 'retention.yml'), isRequired: retentionRules !== null };
+}
+
 /** @throws {ConfigError} when a rule cannot be used */
 function openRetention(config: Config<typeof settings>, store: Store, logger: Logger) {
   const own = logger.child({ component: 'retention' });
-  const keepRules = new RulesFile(config.retentionRules, config.retention, store, own);
+  const file = retentionFileOf(config);
+  const keepRules = new RulesFile({ ...file, last: config.retention, store, logger: own });
   const retention = new Retention({
     store,
     rules: () => keepRules.rules,
