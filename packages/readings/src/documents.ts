@@ -481,6 +481,29 @@ export interface RetentionPreviewDocument {
   readonly isComplete: boolean;
 }
 
+/** A complete backup of the store. */
+export interface BackupDocument {
+  readonly name: string;
+  readonly started: string;
+  /** Readings, and bytes of all files; null when its manifest cannot be read. */
+  readonly readings: number | null;
+  readonly bytes: number | null;
+  /** When a restore of it was compared with it and was equal; null if none was. */
+  readonly verified: string | null;
+}
+
+/** Backups of the store: `GET /backups` on the port of the backup service. */
+export interface BackupsDocument {
+  /** The newest first, at most 100. */
+  readonly backups: readonly BackupDocument[];
+  readonly total: number;
+  readonly isRunning: boolean;
+  /** Whether the last attempt failed. */
+  readonly isFailing: boolean;
+  /** Time from one backup to the next. */
+  readonly everySeconds: number;
+}
+
 /** What one ingest process did with a named entry. */
 export interface EntryChangedDocument {
   readonly instance: string;

@@ -19,6 +19,7 @@ import {
 import type { Store } from '@tidegauge/storage';
 import express, { type Request, type Response } from 'express';
 import { Answers } from './answers.ts';
+import { BackupClient } from './backup-client.ts';
 import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';
@@ -40,6 +41,7 @@ import { aggregateHandlers } from './routes/aggregates.ts';
 import { alertHandlers } from './routes/alerts.ts';
 import { annotationHandlers } from './routes/annotations.ts';
 import { auditHandlers } from './routes/audit.ts';
+import { backupHandlers } from './routes/backups.ts';
 import { deviceHandlers } from './routes/devices.ts';
 import { explainHandlers } from './routes/explain.ts';
 import { keyHandlers } from './routes/keys.ts';
@@ -181,6 +183,7 @@ export function createApp(dependencies: AppDependencies): App {
     ...keyHandlers(config.apiKeys ?? null, access),
     ...passwordHandlers(ingest),
     ...retentionHandlers(ingest),
+    ...backupHandlers(new BackupClient(config.backup ?? null, config.backupToken ?? null)),
     ...auditHandlers(access.audit),
     ...openTsdbHandlers(store, answers),
   };

@@ -237,8 +237,11 @@ export class FakeIngest {
     verb: string | undefined,
   ): Promise<void> {
     const { instance } = this;
-    const { rules = this.retention, before = this.retention } =
-      request.method === 'GET' ? {} : ((await bodyOf(request)) as Partial<Record<string, RetentionDocument['rules']>>);
+    const sent = (request.method === 'GET' ? {} : await bodyOf(request)) as {
+      readonly rules?: RetentionDocument['rules'];
+      readonly before?: RetentionDocument['rules'];
+    };
+    const { rules = this.retention, before = this.retention } = sent;
     if (verb === 'preview') {
       const none = { before: null, readings: 0, series: 0, oldest: null, newest: null };
       const counted = rules.map(({ keep }) => ({ ...none, rule: keep, readings: this.deletable, series: 1 }));

@@ -75,9 +75,9 @@ export function passwordOperations({ passwords, instance }: Options): readonly S
 /** @throws {Problem} 400, 413, 422 */
 function entryOf(request: Request) {
   const body = jsonOf(request);
-  if (!isTable(body) || typeof body.user !== 'string' || typeof body.password !== 'string')
+  const { user, password, replace } = (isTable(body) ? body : {}) as Readonly<Record<string, unknown>>;
+  if (typeof user !== 'string' || typeof password !== 'string')
     throw new Problem(400, 'Invalid request', 'The body must be a JSON object with user and password.');
-  const { user, password, replace } = body;
   const problem = userProblem(user) ?? passwordProblem(password);
   if (problem !== null) throw new Problem(422, 'Not valid', `It cannot be used: ${problem}.`);
   return { user, password, replace: replace === true };
