@@ -4,6 +4,7 @@ import { serverNow } from './api.js';
 import { drawCrosses, drawNotes } from './chart-marks.js';
 import { element, said, setText, setValue } from './dom.js';
 import { age, moment, quantity, symbol, ticksWithUnit } from './format.js';
+import { LimitLines } from './limit-lines.js';
 import { Series } from './series.js';
 
 // From a classic script: the module of uPlot is three times the size of its minified script.
@@ -26,12 +27,15 @@ export class Chart {
   #box = element('div', { class: 'plot', role: 'img' });
   #reason = element('p', { class: 'no-data' });
   #resized = new ResizeObserver(() => this.#resize());
+  #limits;
   metric;
   card;
 
-  constructor(metric, range) {
+  /** @param onLimit called with a limit of an alert rule and its new value, see `LimitLines` */
+  constructor(metric, range, onLimit) {
     this.metric = metric;
     this.#range = range;
+    this.#limits = new LimitLines(onLimit);
     this.#series = new Series(range);
     this.#box.append(this.#reason);
     this.card = element(
@@ -45,6 +49,8 @@ export class Chart {
         element('p', { class: 'reading' }, this.#value, said(', measured '), this.#when),
       ),
       this.#box,
+      // Beside the picture, because a picture cannot contain what is operated.
+      this.#limits.layer,
     );
     this.#resized.observe(this.#box);
   }
@@ -81,6 +87,11 @@ export class Chart {
     this.recolour();
   }
 
+  /** The limits of alert rules, see `limitsOf`. */
+  set limits(limits) {
+    this.#limits.limits = limits;
+  }
+
   history(buckets) {
     this.#series.replace(buckets);
     this.#state = null;
@@ -103,6 +114,12 @@ export class Chart {
   /** Draws the chart when its data have changed or the time shown has moved enough. */
   paint() {
     this.#paintReading();
+    this.#draw();
+    // After uPlot, which sets its scales in a microtask.
+    queueMicrotask(() => this.#limits.place(this.#plot, this.#box, this.#unit));
+  }
+
+  #draw() {
     const now = serverNow() / 1000;
     const moved = this.#plot !== null && now - this.#plot.scales.x.max >= this.#range.seconds / 600;
     if (!this.#dirty && !moved) return;

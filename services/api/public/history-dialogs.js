@@ -1,6 +1,6 @@
 // The dialogs of the history view: times, further lines, and the link.
 
-import { ask, dateField, labelled, selectField } from './dialog.js';
+import { ask, dateField, labelled, selectField, showText } from './dialog.js';
 import { element } from './dom.js';
 import { byInterest, collator } from './format.js';
 import { LEAST_SPAN } from './view-state.js';
@@ -75,10 +75,7 @@ export async function giveLink(url) {
     return 'The link was copied.';
   } catch {
     // Without TLS, browsers have no clipboard for pages.
-    const field = element('input', { class: 'field', readonly: '', value: url });
-    field.addEventListener('focus', () => field.select());
-    const label = labelled('Link', field);
-    await ask({ title: 'Link', text: 'It opens what is shown now.', action: 'Done', label });
+    await showText({ title: 'Link', text: 'It opens what is shown now.', name: 'Link', value: url });
     return '';
   }
 }

@@ -7,6 +7,7 @@ import { $, setText } from './dom.js';
 import { initExport } from './export.js';
 import { follow } from './feed.js';
 import { offerAddresses } from './first-steps.js';
+import { initManage } from './manage.js';
 import { paintMap } from './map.js';
 import { learn, learnPauses, load, readingState, sensors } from './model.js';
 import { initOverview, paintOverview } from './overview.js';
@@ -225,6 +226,7 @@ initSensorList(reveal);
 initSensorView();
 initExport(shownSensor);
 initPipeline();
+initManage();
 initOverview();
 addEventListener('hashchange', () => {
   route();

@@ -2,7 +2,7 @@
 // when the dialog is opened for the first time.
 
 import { get, send } from './api.js';
-import { labelled, selectField } from './dialog.js';
+import { attempt, labelled, openDialog, selectField, statusLine, workButton } from './dialog.js';
 import { element, setText } from './dom.js';
 import { count, quantity } from './format.js';
 import { readBuckets } from './history-reads.js';
@@ -29,17 +29,18 @@ const MOST_UNDONE = 100;
 export async function openReadings(lines, { from, to }, zone, changed) {
   const line = selectField(lines.map(({ device, metric }, index) => [index, `${metric} of ${device}`]));
   const rows = element('tbody');
-  const more = element('button', { type: 'button', hidden: '' }, 'Show more');
-  const said = element('p', { class: 'said', role: 'status' });
+  const said = statusLine();
   const [above, below] = [limitField(), limitField()];
-  const mark = element('button', { type: 'button' }, 'Mark as wrong');
-  const restore = element('button', { type: 'button' }, 'Restore');
-  const close = element('button', { type: 'button' }, 'Close');
+  const limits = () => ({ above: limitOf(above), below: limitOf(below) });
+  const more = workButton('Show more', said, () => readMore(view));
+  more.hidden = true;
+  const mark = workButton('Mark as wrong', said, async () => changeAll(view, 'POST', limits()));
+  const restore = workButton('Restore', said, () => changeAll(view, 'DELETE', {}));
+  const view = { from, to, zone, changed, rows, more, said, cursor: undefined, series: lines[0] };
   const heading = ['Time', 'Value'].map((name) => element('th', { scope: 'col' }, name));
-  const dialog = element(
-    'dialog',
-    { 'aria-label': 'Readings', class: 'readings' },
-    element('h2', {}, 'Readings'),
+  const content = element(
+    'div',
+    { class: 'readings' },
     element('p', {}, `${spanIn(from, to, zone)} (${zone})`),
     labelled('Line', line),
     element(
@@ -56,24 +57,14 @@ export async function openReadings(lines, { from, to }, zone, changed) {
       labelled('Below (optional)', below),
       element('div', { class: 'tools' }, mark, restore),
     ),
-    said,
-    element('div', { class: 'tools' }, close),
   );
-  const view = { from, to, zone, changed, rows, more, said, cursor: undefined, series: lines[0] };
   const choose = () => {
     view.series = lines[Number(line.value)];
     return readAgain(view);
   };
-  const limits = () => ({ above: limitOf(above), below: limitOf(below) });
-  line.addEventListener('change', () => void attempt(view, choose));
-  more.addEventListener('click', () => void attempt(view, () => readMore(view)));
-  mark.addEventListener('click', () => void attempt(view, async () => changeAll(view, 'POST', limits())));
-  restore.addEventListener('click', () => void attempt(view, () => changeAll(view, 'DELETE', {})));
-  close.addEventListener('click', () => dialog.close());
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-  await attempt(view, choose);
+  line.addEventListener('change', () => void attempt(said, choose));
+  openDialog({ name: 'Readings', title: 'Readings', said }, content);
+  await attempt(said, choose);
 }
 
 /**
@@ -93,16 +84,6 @@ export async function findExtreme(key, { from, to }, figure) {
     const { time } = value.buckets.reduce((best, each) => (isFurther(each, best) ? each : best));
     range = { from: Math.max(range.from, time), to: Math.min(range.to, time + length) };
     if (length <= SHORT_MS) return range;
-  }
-}
-
-/** Runs the work of a button. When it fails, the error is shown. */
-async function attempt({ said }, work) {
-  try {
-    said.replaceChildren();
-    await work();
-  } catch (error) {
-    setText(said, error.message);
   }
 }
 
@@ -145,7 +126,7 @@ function rowOf(view, { time, value }) {
     button.hidden = !isWrong && typeof current !== 'number';
   };
   button.addEventListener('click', () =>
-    attempt(view, async () => {
+    attempt(view.said, async () => {
       const method = isWrong ? 'DELETE' : 'POST';
       const { device, metric } = view.series;
       await send(method, PATH, { device, metric, from: time });

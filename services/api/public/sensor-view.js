@@ -9,6 +9,7 @@ import { keyOf, seriesOf } from './history-lines.js';
 import { MOST_SEARCHED, readBuckets, readWrong } from './history-reads.js';
 import { explain, labelOf, learnUnit, readingState, sensors, titleOf } from './model.js';
 import { Notes } from './notes.js';
+import { changeLimit, readRules, showLimits } from './sensor-limits.js';
 import { RANGES } from './series.js';
 import { offerUndo } from './undo.js';
 import { EMPTY_VIEW, hashOf } from './view-state.js';
@@ -44,6 +45,7 @@ export function initSensorView() {
   $('edit-alerts').addEventListener('click', () => void editAlerts());
   $('annotate-sensor').addEventListener('click', () => void annotate());
   $('sensor-readings').addEventListener('click', () => void showReadings());
+  document.addEventListener('rules', () => void refreshLimits());
   const kept = keptRange();
   isChosen = kept !== undefined;
   range = kept ?? range;
@@ -168,22 +170,47 @@ function historyOf(sensor) {
 
 /** Shows the dialog with what is registered about the sensor. A change can be undone until another sensor is shown. */
 async function edit() {
+  await changeSensor(async (name) => {
+    const { editDevice } = await import('./device-dialog.js');
+    const undo = await editDevice(name);
+    return undo === null ? null : { said: 'Saved.', undo };
+  });
+}
+
+/**
+ * Does a change of the sensor that is shown, and shows what was done, with a button that undoes it.
+ *
+ * @param work resolves to `{said, undo}`, or to null when nothing was changed
+ */
+async function changeSensor(work) {
   const name = shown;
   const place = $('sensor-said');
   setText(place, '');
   try {
-    const { editDevice } = await import('./device-dialog.js');
-    const undo = await editDevice(name);
-    if (undo === null || shown !== name) return;
+    const done = await work(name);
+    if (done === null || shown !== name) return;
     // A unit may be another one.
     void refresh();
-    offerUndo(place, 'Saved.', async () => {
-      await undo();
+    offerUndo(place, done.said, async () => {
+      await done.undo();
       void refresh();
     });
   } catch (error) {
-    setText(place, error.message);
+    if (shown === name) setText(place, error.message);
   }
+}
+
+/** Moves a limit of a chart. Resolves when the charts have the limits of the server again. */
+async function moveLimit(limit, value) {
+  await changeSensor(() => changeLimit(limit, value));
+  await refreshLimits();
+}
+
+async function refreshLimits() {
+  const device = shown;
+  if (device === null) return;
+  await readRules(device);
+  if (device === shown) for (const chart of charts.values()) showLimits(chart, device);
 }
 
 async function editAlerts() {
@@ -276,9 +303,10 @@ function rebuild() {
 
 function addChart(metric) {
   if (charts.size >= MAX_CHARTS) return null;
-  const chart = new Chart(metric, range);
+  const chart = new Chart(metric, range, moveLimit);
   charts.set(metric, chart);
   marksAt = Number.NEGATIVE_INFINITY;
+  showLimits(chart, shown);
   const behind = [...charts.values()].filter((other) => byInterest(metric, other.metric) < 0);
   behind.sort((a, b) => byInterest(a.metric, b.metric));
   $('chart-grid').insertBefore(chart.card, behind[0]?.card ?? null);
@@ -292,6 +320,7 @@ async function refresh() {
   // Not counted as a refresh, so that the first charts are read at once.
   if (wanted.length === 0) return;
   lastRefresh = performance.now();
+  void refreshLimits();
   const device = shown;
   const keys = wanted.map(([metric]) => keyOf({ device, metric }));
   const from = serverNow() - range.seconds * 1000;

@@ -3,6 +3,7 @@ import { ConfigError } from '@tidegauge/service';
 import { type Mistake, unknownKeys, YamlFile } from '@tidegauge/yaml-file';
 import type { Notice, Send } from './channel.ts';
 import { deliver, withoutLogin } from './deliver.ts';
+import { email, type MailServer, mailServerOf } from './email.ts';
 import { noticeText } from './notice-text.ts';
 import { webhook } from './webhook.ts';
 
@@ -32,8 +33,11 @@ interface Kind {
   readonly optional: readonly string[];
   /** Where it is, without secrets. */
   readonly target: (texts: Texts) => string;
-  /** @throws {ConfigError} */
-  readonly open: (texts: Texts) => Send;
+  /**
+   * @param mail the mail server of the settings, or null
+   * @throws {ConfigError}
+   */
+  readonly open: (texts: Texts, mail: MailServer | null) => Send;
 }
 
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -101,6 +105,19 @@ const KINDS: Readonly<Record<string, Kind>> = {
         post('Slack', target.url, target.login, { text: escaped(linesOf(notice)) }, signal);
     },
   },
+  email: {
+    required: ['to'],
+    optional: ['from', 'server', 'user', 'password'],
+    target: ({ to }) => to!,
+    open({ to, from, server: url, user, password }, mail) {
+      // The login of the settings is for the server of the settings only.
+      if (url === undefined && (user !== undefined || password !== undefined))
+        throw new ConfigError(['user and password are of the mail server: add server']);
+      const server = url === undefined ? mail : mailServerOf(url, user, password);
+      if (server === null) throw new ConfigError(['email needs server, or a mail server in ALERT_SMTP']);
+      return email({ server, to: to!, from: from ?? server.login?.user ?? '' });
+    },
+  },
   webhook: {
     required: ['url'],
     optional: ['secret'],
@@ -114,10 +131,15 @@ const KIND_NAMES = Object.keys(KINDS);
  * The receivers of the text of a file, YAML or JSON: a list, each with a name and a kind.
  *
  * @param name the name of the file in errors
+ * @param mail the mail server of receivers that name none, or null
  * @throws {ConfigError} with one line per mistake: file, line, column, key and reason. It has no values, which can be
  *   secrets
  */
-export function parseReceivers(text: string, name: string): readonly Receiver[] {
+export function parseReceivers(
+  text: string,
+  name: string,
+  mail: MailServer | null = null,
+): readonly Receiver[] {
   const file = YamlFile.parse(text, name);
   const mistakes: Mistake[] = [];
   const receivers: Receiver[] = [];
@@ -130,7 +152,7 @@ export function parseReceivers(text: string, name: string): readonly Receiver[] 
     throw file.error([{ path: [], message }]);
   }
   for (const [index, entry] of (list as readonly unknown[]).entries()) {
-    const found = receiverOf(entry, index, mistakes);
+    const found = receiverOf(entry, index, mistakes, mail);
     if (found === null) continue;
     if (receivers.some((each) => each.name === found.name))
       mistakes.push({ path: [index, 'name'], message: `another receiver has the name ${found.name}` });
@@ -141,7 +163,12 @@ export function parseReceivers(text: string, name: string): readonly Receiver[] 
 }
 
 /** Adds the mistakes of an entry. Null when it has some. */
-function receiverOf(entry: unknown, index: number, mistakes: Mistake[]): Receiver | null {
+function receiverOf(
+  entry: unknown,
+  index: number,
+  mistakes: Mistake[],
+  mail: MailServer | null,
+): Receiver | null {
   const before = mistakes.length;
   const mistake = (key: string, message: string) => void mistakes.push({ path: [index, key], message });
   if (!isTable(entry)) {
@@ -166,7 +193,7 @@ function receiverOf(entry: unknown, index: number, mistakes: Mistake[]): Receive
   const texts = rest as Texts;
   try {
     const shared = { name: String(name), kind: String(kind), version: JSON.stringify(entry) };
-    return { ...shared, target: known.target(texts), send: known.open(texts) };
+    return { ...shared, target: known.target(texts), send: known.open(texts, mail) };
   } catch (error) {
     const problem = problemOf(error);
     if (problem === null) throw error;

@@ -1,4 +1,10 @@
-import { deviceNameProblem, isTable, metricNameProblem } from '@tidegauge/readings';
+import { existsSync } from 'node:fs';
+import {
+  deviceNameProblem,
+  isTable,
+  metricNameProblem,
+  type RetentionRuleDocument,
+} from '@tidegauge/readings';
 import { ConfigError, type Kind } from '@tidegauge/service';
 import type { RollupPeriod, SeriesScope } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
@@ -82,6 +88,31 @@ function parseAge(text: string): number {
     throw new Error(`${quoted(text)} is not an age: a whole number with s, m, h, d, w or y, or forever`);
   if (seconds > MOST_SECONDS) throw new Error(`${text} is longer than 50y: write forever`);
   return seconds * 1e6;
+}
+
+/** Ages as `parseKeep` reads them. */
+export function keepText(keep: Keep): string {
+  const limited = Object.entries(LEVELS).filter(([, level]) => keep[level] !== Number.POSITIVE_INFINITY);
+  const parts = limited.map(([name, level]) => `${name}:${ageText(keep[level] / 1e6)}`);
+  return parts.length === 0 ? 'raw:forever' : parts.join(',');
+}
+
+/** Seconds in the largest unit that keeps them whole. */
+function ageText(seconds: number): string {
+  const [unit, size] = Object.entries(SECONDS)
+    .reverse()
+    .find(([, each]) => seconds % each === 0)!;
+  return `${seconds / size}${unit}`;
+}
+
+/** A rule as an entry of a file. */
+export function retentionEntry(rule: Rule): RetentionRuleDocument {
+  const { devices, metrics } = rule;
+  return {
+    ...(devices === null ? {} : { devices }),
+    ...(metrics === null ? {} : { metrics }),
+    keep: keepText(rule),
+  };
 }
 
 /** The setting RETENTION. */
@@ -171,10 +202,11 @@ export function ruleOf(rules: readonly Rule[], metric: string): Rule {
 /**
  * Reads a file of rules: a list, each with `keep` and optionally `devices` and `metrics`.
  *
+ * @param isRequired whether a missing file is a mistake. Otherwise it has no rules
  * @throws {ConfigError} with one line per mistake: file, line, column, key and reason
  */
-export function loadRules(file: string): readonly Rule[] {
-  return rulesOf(YamlFile.read(file));
+export function loadRules(file: string, isRequired = true): readonly Rule[] {
+  return isRequired || existsSync(file) ? rulesOf(YamlFile.read(file)) : [];
 }
 
 /** Like `loadRules`, from the text of a file. */
@@ -186,7 +218,7 @@ function rulesOf(file: YamlFile): readonly Rule[] {
   const mistakes: Mistake[] = [];
   const add = (path: Path, message: string, atKey = false) => void mistakes.push({ path, message, atKey });
   const { data } = file;
-  if (!Array.isArray(data) || data.length === 0) {
+  if (!Array.isArray(data)) {
     add([], 'it must be a list of rules, each with keep: such as - keep: raw:30d');
     throw file.error(mistakes);
   }
