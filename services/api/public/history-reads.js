@@ -27,11 +27,11 @@ export function readFigures(keys, from, to, signal) {
   return readEach(keys, { ...timesOf(from, to), bucket: WHOLE, fn: 'min,max,mean,last' }, signal);
 }
 
-/** The times of the first readings of series before `now`; a series without readings has none. @throws {RequestError} */
+/** The times of the first readings of series before `now`, null for a series without readings. @throws {RequestError} */
 export async function readFirst(keys, now) {
   const query = { from: START, to: textOf(now), bucket: WHOLE, fn: 'first' };
   const found = await readTogether(keys, query);
-  return found.flatMap(({ buckets }) => buckets.map(({ firstTime }) => Date.parse(firstTime)));
+  return found.map(({ buckets: [whole] }) => (whole === undefined ? null : Date.parse(whole.firstTime)));
 }
 
 /**

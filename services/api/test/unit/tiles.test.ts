@@ -238,6 +238,24 @@ test('series of the same times share requests, of at most 16 tiles and three at 
   assert.ok(calls.length < 20, `${calls.length} requests`);
 });
 
+test('what is beside the view waits for all series of the view', async () => {
+  const { tiles, calls } = tilesOver([]);
+  const names = Array.from({ length: 20 }, (_, n) => `a/m${n}`);
+  const part = { from: NOW - DAY, to: NOW };
+  const parts = names.map((series) => ({ series, ...part }));
+  const beside = names.map((series) => ({ series, from: part.from - DAY, to: part.from }));
+  const want = () => tiles.want(parts, MINUTE, NOW, beside);
+  want();
+  want();
+  assert.deepEqual([tiles.isReading, calls.length], [true, 3]);
+  await setImmediate();
+  const read = calls.length;
+  assert.ok(calls.every(({ to }) => to > part.from));
+  want();
+  assert.deepEqual([tiles.isReading, calls.length], [false, read + 3]);
+  assert.ok(calls.slice(read).every(({ to }) => to <= part.from));
+});
+
 test('where readings were deleted, the rollups that are left are drawn', async () => {
   const rollups = [{ time: NOW - 3_600_000, count: 60, min: 1, max: 9, sum: 120 }];
   const deleted = NOW - 60_000;
