@@ -159,10 +159,15 @@ export class Tiles {
     }
   }
 
-  /** Readings of a series in [from, to) were changed: its tiles are read again. */
+  /** Readings of a series in [from, to) were changed: its tiles are read again, and answers to earlier requests not used. */
   expire(series, from, to) {
     for (const tile of this.#tiles.values())
       if (tile.series === series && tile.start < to && tile.end > from) tile.dueAt = 0;
+    for (const request of this.#requests) {
+      if (!request.runs.some(([place]) => place.series === series)) continue;
+      request.controller.abort();
+      this.#requests.delete(request);
+    }
   }
 
   /** Live readings were missed: tiles of the present are read again soon. */

@@ -342,3 +342,16 @@ test('tiles of a changed time are read again, and keep what they have until then
   assert.deepEqual(again.length, 2);
   assert.ok(again.some(([from, to]) => from! <= NOW - DAY && to! > NOW - DAY));
 });
+
+test('an answer to a request before a change is not used', async () => {
+  const { tiles, calls } = tilesOver([{ time: NOW - DAY / 2, value: 5 }]);
+  const part = { series: 'a/b', from: NOW - DAY, to: NOW };
+  tiles.want([part], MINUTE, NOW);
+  const first = calls.length;
+  tiles.expire('a/b', NOW - DAY, NOW);
+  await setImmediate();
+  assert.deepEqual(tiles.cover('a/b', part.from, part.to, MINUTE), []);
+  assert.ok(calls.every(({ signal }) => signal.aborted));
+  tiles.want([part], MINUTE, NOW);
+  assert.equal(calls.length, 2 * first);
+});
