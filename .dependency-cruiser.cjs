@@ -69,6 +69,7 @@ const pure = (folder, libraries = [], modules = []) => ({
 module.exports = {
   forbidden: [
     ...[ROOT, ...WORKSPACES].flatMap(declared),
+    pure('columns', [], ['buffer', 'zlib']),
     pure('parallel'),
     pure('readings', ['cborg', 'protobufjs'], ['buffer', 'zlib']),
     pure('workload'),
@@ -135,7 +136,7 @@ module.exports = {
       name: 'storage-imports-readings-only',
       severity: 'error',
       from: { path: '^packages/storage/src' },
-      to: { path: '^packages/', pathNot: '^packages/(storage|readings|hbase-client|parallel|text)/' },
+      to: { path: '^packages/', pathNot: '^packages/(storage|readings|columns|hbase-client|parallel|text)/' },
     },
     {
       name: 'session-and-service-stand-alone',

@@ -22,6 +22,8 @@ export const PYTHON = join(ROOT, '.venv', 'bin', 'python');
 const PROGRESS_MS = 5000;
 /** Characters of the output of a program that failed. */
 const MOST_SHOWN = 4000;
+/** `process.arch` of 32-bit systems. Nothing is tested there, and Node 24 and most databases have no programs for them. */
+export const PROCESSORS_OF_32_BITS = ['arm', 'ia32', 'mips', 'mipsel'];
 /** What must be there before. */
 const PROVIDERS = { npm: 'Node.js 20.10 or later with npm', python3: 'Python 3.11 or later' };
 /** Ends with 1 where Python is older. */
@@ -31,6 +33,7 @@ export const PYTHON_PACKAGES = [
   'sensors-sim',
   'clients/python',
   'examples/sensors/python',
+  'services/ingest/src/attest',
   'experiments/analysis',
 ];
 
@@ -38,10 +41,12 @@ export const PYTHON_PACKAGES = [
  * Installs Node 24 and the packages, unless the lock file is the one last installed. Without `dev`, the packages that
  * only tests and checks need are left out: they are four fifths of all, and nobody who runs Tidegauge needs them.
  */
-export function setUpNode({ dev = false } = {}) {
+export async function setUpNode({ dev = false } = {}) {
+  if (PROCESSORS_OF_32_BITS.includes(process.arch))
+    throw new Error(`Tidegauge needs a 64-bit system, and this one has 32 bits (${process.arch})`);
   const options = ['--no-audit', '--no-fund', '--loglevel=error', ...(dev ? [] : ['--omit=dev'])];
   const parts = dev ? ['all'] : ['runtime', 'all'];
-  return once(join(ROOT, 'node_modules', '.tidegauge'), ['package-lock.json'], 'packages', parts, () =>
+  await once(join(ROOT, 'node_modules', '.tidegauge'), ['package-lock.json'], 'packages', parts, () =>
     command('npm', ['ci', ...options]),
   );
 }

@@ -1,3 +1,5 @@
+import type { AnnotationQuery } from '@grafana/grafana-foundation-sdk/dashboard';
+
 export const OPENTSDB = { type: 'opentsdb', uid: '$datasource' };
 
 /** The fields of a query of Grafana's OpenTSDB data source that dashboards set. */
@@ -42,4 +44,14 @@ export function valuesOf(
       ...others,
     }),
   };
+}
+
+/**
+ * The annotations of devices and of all, in every panel. Grafana's data source has its own fields in the query, which the
+ * schema of dashboards does not have.
+ */
+export function annotations(name: string): { build(): AnnotationQuery } {
+  const target = { refId: 'Annotations', fromAnnotations: true, target: 'annotation', name, isGlobal: false };
+  const query = { name, datasource: OPENTSDB, enable: true, iconColor: 'purple', target };
+  return { build: () => query as unknown as AnnotationQuery };
 }

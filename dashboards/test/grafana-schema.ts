@@ -34,8 +34,8 @@ const PANELS: Readonly<Record<string, string>> = {
   timeseries: 'TimeSeries',
 };
 
-/** Fields of an annotation that belong to the data source for Prometheus. The schema of dashboards does not have them. */
-const OF_PROMETHEUS = ['expr', 'titleFormat', 'textFormat', 'useValueForTime'];
+/** Fields of an annotation that belong to the data sources. The schema of dashboards does not have them. */
+const OF_SOURCES = ['expr', 'titleFormat', 'textFormat', 'useValueForTime', 'target'];
 
 /** A dashboard's JSON, as far as the check takes it apart. */
 export interface DashboardJson {
@@ -123,7 +123,7 @@ function headsOf(version: GrafanaVersion): string[] {
 }
 
 function partsOf({ panels = [], annotations, ...dashboard }: DashboardJson): Part[] {
-  const list = (annotations?.list ?? []).map((annotation) => without(annotation, OF_PROMETHEUS));
+  const list = (annotations?.list ?? []).map((annotation) => without(annotation, OF_SOURCES));
   const whole = { ...dashboard, annotations: { list } };
   return [
     { of: dashboard.uid, type: 'dashboard.Dashboard', value: whole },

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
-  existsSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,9 +13,9 @@ import {
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { runProgram, temporaryDirectory } from '@tidegauge/process';
-import { ConfigError } from '@tidegauge/service/program';
 import { buildPackage } from '../package/build-package.ts';
 import { ROOT } from '../setup.js';
+import { sourceTime } from '../source-time.ts';
 import { type Architecture, unpackNode } from './node-program.ts';
 
 const FOLDER = join(ROOT, 'scripts', 'debian');
@@ -94,22 +93,6 @@ export async function buildDebian(options: DebianOptions): Promise<DebianPackage
 /** A version of npm as one of Debian: `0.3.0-rc.1` is before `0.3.0` as `0.3.0~rc.1` only. */
 export function debianVersion(version: string): string {
   return version.replace('-', '~');
-}
-
-/** The time of the sources in seconds since 1970, for reproducible packages (reproducible-builds.org). */
-async function sourceTime(): Promise<number> {
-  const given = process.env.SOURCE_DATE_EPOCH;
-  if (given !== undefined) {
-    if (!/^[1-9]\d{0,10}$/.test(given))
-      throw new ConfigError([`SOURCE_DATE_EPOCH is ${given}: it takes seconds since 1970`]);
-    return Number(given);
-  }
-  // Without this check, git uses the repository of a folder above.
-  const isClone = existsSync(join(ROOT, '.git'));
-  const log = isClone
-    ? await runProgram('git', ['log', '-1', '--format=%ct'], { cwd: ROOT }).catch(() => null)
-    : null;
-  return log === null ? Math.floor(statSync(join(ROOT, 'package.json')).mtimeMs / 1000) : Number(log.stdout);
 }
 
 interface ControlFields {

@@ -29,6 +29,16 @@ const DOWNLOAD_MS = 600_000;
 /** All architectures for which there is a package. */
 export const ARCHITECTURES = Object.keys(PACKAGES) as readonly Architecture[];
 
+/** The Node of all architectures as components of a bill of materials (CycloneDX 1.5). */
+export function nodeComponents() {
+  return Object.values(PACKAGES).map(({ name, digest }) => {
+    const version = nodeVersion();
+    const purl = `pkg:npm/${name}@${version}`;
+    const hashes = [{ alg: 'SHA-512', content: Buffer.from(digest, 'base64').toString('hex') }];
+    return { 'bom-ref': purl, type: 'library', name, version, scope: 'required', purl, hashes };
+  });
+}
+
 /**
  * Unpacks Node for an architecture, from npm's cache or its registry: `bin/node`, and `LICENSE`.
  *
@@ -37,10 +47,7 @@ export const ARCHITECTURES = Object.keys(PACKAGES) as readonly Architecture[];
  */
 export async function unpackNode(architecture: Architecture, folder: string): Promise<void> {
   const { name, digest } = PACKAGES[architecture];
-  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    readonly dependencies: { readonly node: string };
-  };
-  const spec = `${name}@${dependencies.node}`;
+  const spec = `${name}@${nodeVersion()}`;
   const options = { cwd: folder, timeoutMs: DOWNLOAD_MS };
   const { stdout } = await runProgram('npm', ['pack', '--json', '--prefer-offline', spec], options);
   const [{ filename }] = JSON.parse(stdout) as [{ readonly filename: string }];
@@ -50,4 +57,11 @@ export async function unpackNode(architecture: Architecture, folder: string): Pr
     throw new Error(`${spec} has the digest ${found}, and node-program.ts has ${digest}: do not use it`);
   const members = ['package/bin/node', 'package/LICENSE'];
   await runProgram('tar', ['-xzf', archive, '-C', folder, '--strip-components=1', ...members]);
+}
+
+function nodeVersion(): string {
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly dependencies: { readonly node: string };
+  };
+  return dependencies.node;
 }

@@ -6,6 +6,13 @@ import { readFileSync } from 'node:fs';
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const needed = manifest.engines.node.replace('>=', '');
 const version = process.versions.node;
+// npm refuses to install it there, but not with --force.
+if (manifest.cpu.includes(`!${process.arch}`)) {
+  process.stderr.write(
+    `tidegauge needs a 64-bit system, and this Node.js is one of 32 bits (${process.arch}): install the 64-bit system\n`,
+  );
+  process.exit(1);
+}
 if (version.localeCompare(needed, undefined, { numeric: true }) < 0) {
   process.stderr.write(`tidegauge needs Node.js ${needed} or later, and this is ${version}: upgrade it, or run
 npx --package node@${needed} --package tidegauge tidegauge start

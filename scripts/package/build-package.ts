@@ -15,7 +15,7 @@ import { STORE_DRIVERS } from '@tidegauge/storage';
 import { PROGRAMS } from '../../apps/tidegauge/src/programs.ts';
 import { commitOfClone } from '../../apps/tidegauge/src/version.ts';
 import { projectFiles } from '../project-files.ts';
-import { ROOT } from '../setup.js';
+import { PROCESSORS_OF_32_BITS, ROOT } from '../setup.js';
 import { copyPackage, foldersOf, readLock } from './installed-packages.ts';
 import { modulesFrom, plainPath } from './plain-module.ts';
 
@@ -74,6 +74,7 @@ export async function buildPackage(out: string): Promise<PackageSize> {
     bin: { tidegauge: BIN },
     // The Node with which the tests run.
     engines: { node: `>=${dependencies.node}` },
+    cpu: PROCESSORS_OF_32_BITS.map((name) => `!${name}`),
     dependencies: versionsOf(bundled),
     bundleDependencies: bundled,
     peerDependencies: versionsOf(DRIVERS, '^'),

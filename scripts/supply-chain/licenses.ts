@@ -3,6 +3,7 @@ import parse, { type Info } from 'spdx-expression-parse';
 /** Licences that a dependency in production may have, by their SPDX identifiers, with the reason where one is needed. */
 export const ALLOWED: Readonly<Record<string, string>> = {
   MIT: '',
+  'MIT-0': '',
   'MIT-CMU': '',
   'Apache-2.0': '',
   'BSD-2-Clause': '',

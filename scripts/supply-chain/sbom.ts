@@ -1,5 +1,6 @@
 import { runProgram } from '@tidegauge/process';
 import { ROOT } from '../setup.js';
+import { sourceTime } from '../source-time.ts';
 import { type Component, productionComponents, purlOf } from './components.ts';
 import { isExpression } from './licenses.ts';
 
@@ -7,7 +8,10 @@ import { isExpression } from './licenses.ts';
 export interface Sbom {
   readonly bomFormat: string;
   readonly specVersion: string;
-  readonly metadata: { readonly component: { readonly name: string; readonly version: string } };
+  readonly metadata: {
+    readonly timestamp: string;
+    readonly component: { readonly name: string; readonly version: string };
+  };
   readonly components: readonly { readonly name: string; readonly purl?: string }[];
 }
 
@@ -18,16 +22,24 @@ export interface Sbom {
  * @throws {ProgramError} when node_modules is not what package-lock.json describes
  */
 export async function createSbom(): Promise<Sbom> {
-  const args = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'];
-  const { stdout } = await runProgram('npm', args, { cwd: ROOT });
-  const sbom = JSON.parse(stdout) as Sbom;
+  const sbom = await npmSbom(ROOT);
   const python = productionComponents().filter(({ ecosystem }) => ecosystem === 'pypi');
-  return {
-    ...sbom,
-    // npm uses the name of the folder.
-    metadata: { ...sbom.metadata, component: { ...sbom.metadata.component, name: 'tidegauge' } },
-    components: [...sbom.components, ...python.map(entryOf)],
-  };
+  return { ...sbom, components: [...sbom.components, ...python.map(entryOf)] };
+}
+
+/**
+ * The packages in production below a folder, as `npm sbom` reports them. The same folder gives the same document.
+ *
+ * @throws {ProgramError} when node_modules is not what its package.json files describe
+ */
+export async function npmSbom(folder: string): Promise<Sbom> {
+  const args = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'];
+  const { stdout } = await runProgram('npm', args, { cwd: folder });
+  const { serialNumber: _, ...sbom } = JSON.parse(stdout) as Sbom & { readonly serialNumber: string };
+  const timestamp = new Date((await sourceTime()) * 1000).toISOString();
+  // npm uses the name of the folder.
+  const component = { ...sbom.metadata.component, name: 'tidegauge' };
+  return { ...sbom, metadata: { ...sbom.metadata, timestamp, component } };
 }
 
 function entryOf(component: Component) {

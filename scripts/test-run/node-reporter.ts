@@ -28,14 +28,15 @@ export default async function* report(events: AsyncIterable<Event>): AsyncGenera
       name: data.name ?? '',
       file: data.file ?? null,
       ms,
-      outcome: type === 'test:fail' ? 'failed' : data.skip === undefined ? 'passed' : 'skipped',
-      reason:
-        type === 'test:fail'
-          ? inspect(error?.cause ?? error)
-          : typeof data.skip === 'string'
-            ? data.skip
-            : null,
+      ...resultOf(type, data),
     };
     yield `${JSON.stringify(record)}\n`;
   }
+}
+
+function resultOf(type: string, { skip, details }: Event['data']): Pick<TestRecord, 'outcome' | 'reason'> {
+  if (type === 'test:fail')
+    return { outcome: 'failed', reason: inspect(details?.error?.cause ?? details?.error) };
+  if (skip === undefined) return { outcome: 'passed', reason: null };
+  return { outcome: 'skipped', reason: typeof skip === 'string' ? skip : null };
 }

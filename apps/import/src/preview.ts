@@ -31,8 +31,8 @@ export async function previewImport(
   const [devices, series] = [new Set<string>(), new Set<string>()];
   const sample: { reading: Reading; unit: string | null }[] = [];
   let readings = 0;
-  let first: number | null = null;
-  let last: number | null = null;
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
   try {
     for await (const step of source.steps(null, tally)) {
       signal.throwIfAborted();
@@ -44,8 +44,8 @@ export async function previewImport(
           devices.add(device);
           if (sample.length < MOST_SAMPLES) sample.push({ reading, unit });
         }
-        first = first === null ? time : Math.min(first, time);
-        last = last === null ? time : Math.max(last, time);
+        first = Math.min(first, time);
+        last = Math.max(last, time);
       }
       readings += step.readings.length;
       progress.advance(step.readings.length, source.name, step.share);
@@ -59,8 +59,8 @@ export async function previewImport(
     readings,
     devices: devices.size,
     series: series.size,
-    first,
-    last,
+    first: readings === 0 ? null : first,
+    last: readings === 0 ? null : last,
     sample,
     tally,
   };

@@ -47,6 +47,10 @@ export const PROGRAM_GROUPS: Readonly<Record<string, Readonly<Record<string, Pro
       summary: 'messages that could not be stored: list, replay, discard',
     },
     ledger: { module: 'services/ingest/src/ledger/main', summary: 'compares what was sent with the store' },
+    attest: {
+      module: 'services/ingest/src/attest/main',
+      summary: 'signed documents about the readings of each day',
+    },
     doctor: { module: 'services/doctor/src/main', summary: 'checks a board, its broker and its store' },
   },
   Data: {

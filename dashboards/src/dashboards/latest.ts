@@ -10,7 +10,7 @@ import {
 import * as table from '@grafana/grafana-foundation-sdk/table';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
 import { numbered, toOthers } from '../dashboard.ts';
-import { OPENTSDB, valuesOf } from '../opentsdb.ts';
+import { annotations, OPENTSDB, valuesOf } from '../opentsdb.ts';
 import { lastAndMax, manySeries } from '../panels.ts';
 import { positionMap } from '../position-map.ts';
 
@@ -30,6 +30,7 @@ export const latest: Dashboard = numbered(
     .link(toOthers())
     .refresh('10s')
     .time({ from: 'now-1h', to: 'now' })
+    .annotation(annotations('Annotations'))
     .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type(OPENTSDB.type))
     .withVariable(
       new QueryVariableBuilder('metric')

@@ -14,39 +14,51 @@ export interface Overhead {
   readonly share: number | null;
 }
 
+/** Runs that take turns. */
+interface Turn {
+  /** When the first one began, milliseconds. */
+  readonly started: number;
+  /** How many have begun. */
+  open: number;
+  /** Seconds of the measured operations of those that have ended. */
+  readonly ended: number[];
+}
+
 /** Measures the engine's overhead between the runs of each series. Runs that take turns share theirs. */
 export function overheadOf(entries: readonly JournalEntry[]): Overhead {
   const between: number[] = [];
   let measured = 0;
   let from: number | null = null;
-  let started: number | null = null;
-  let open = 0;
-  let ended: number[] = [];
+  let turn: Turn | null = null;
   for (const entry of entries) {
     const time = Date.parse(entry.time);
-    if (entry.event === 'series-started' || entry.event === 'series-ended' || entry.event === 'opened') {
-      from = null;
-      started = null;
-      open = 0;
-      ended = [];
+    switch (entry.event) {
+      case 'opened':
+      case 'series-started':
+      case 'series-ended':
+        from = null;
+        turn = null;
+        break;
+      case 'trial-loaded':
+        if (from !== null) from += entry.seconds * 1000;
+        break;
+      case 'run-started':
+        turn ??= { started: time, open: 0, ended: [] };
+        turn.open += 1;
+        break;
+      case 'run-ended': {
+        turn?.ended.push(entry.seconds);
+        if (turn === null || turn.ended.length < turn.open) break;
+        const { started, ended } = turn;
+        const busy = ended.reduce((sum, seconds) => sum + seconds, 0);
+        const own = (time - started) / 1000 - busy;
+        const before = from === null ? 0 : (started - from) / 1000;
+        for (const _ of ended) between.push(Math.max(0, own + before) / ended.length);
+        measured += busy;
+        from = time;
+        turn = null;
+      }
     }
-    if (entry.event === 'trial-loaded' && from !== null) from += entry.seconds * 1000;
-    if (entry.event === 'run-started') {
-      started ??= time;
-      open += 1;
-    }
-    if (entry.event !== 'run-ended' || started === null) continue;
-    ended.push(entry.seconds);
-    if (ended.length < open) continue;
-    const busy = ended.reduce((sum, seconds) => sum + seconds, 0);
-    const own = (time - started) / 1000 - busy;
-    const before = from === null ? 0 : (started - from) / 1000;
-    for (const _ of ended) between.push(Math.max(0, own + before) / ended.length);
-    measured += busy;
-    from = time;
-    started = null;
-    open = 0;
-    ended = [];
   }
   const runs = between.length;
   const total = between.reduce((sum, each) => sum + each, 0);

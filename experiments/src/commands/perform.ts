@@ -9,7 +9,7 @@ import { estimate } from '../estimate.ts';
 import type { Combination, Place, PlaceName, Plan } from '../model.ts';
 import { runCount } from '../plan.ts';
 import { showCount, showSeconds } from '../plan-text.ts';
-import { outcomeText, runStudy } from '../runner.ts';
+import { outcomeText, runStudy, type StudyOutcome } from '../runner.ts';
 import { openRound } from '../trial/open-round.ts';
 import { earlierRuns } from './earlier-runs.ts';
 import { expectQuiet } from './quiet-machine.ts';
@@ -67,8 +67,7 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
       await writeManifest(directory);
       say(outcomeText(outcome));
       if (outcome.done === 0) return EXIT.FAILED;
-      const isWhole = outcome.complete || (outcome.unspent !== null && outcome.failed.length === 0);
-      code = !isWhole ? EXIT.FAILED : outcome.invalid.length > 0 ? EXIT.INVALID : EXIT.OK;
+      code = exitCodeOf(outcome);
     } finally {
       results.close();
     }
@@ -81,6 +80,13 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
   }
   const reported = await reportResults(directory, say);
   return reported === EXIT.OK ? code : reported;
+}
+
+/** A study that only its budget has ended is not a failure. */
+function exitCodeOf({ complete, unspent, failed, invalid }: StudyOutcome): number {
+  const isWhole = complete || (unspent !== null && failed.length === 0);
+  if (!isWhole) return EXIT.FAILED;
+  return invalid.length > 0 ? EXIT.INVALID : EXIT.OK;
 }
 
 /** The combinations that undecided claims need, or null while the study is not to be judged. */

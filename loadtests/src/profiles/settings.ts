@@ -141,26 +141,23 @@ export type CommonConfig = Config<typeof COMMON_SETTINGS>;
 export function modelOf(config: CommonConfig, workloadOperations: number | null): Model {
   const { threads, rate, ramp } = config;
   const durationMs = config.duration === null ? null : config.duration * 1000;
-  if (config.model === 'closed') {
-    if (ramp !== null) throw mistake('--ramp needs the open model: add --model open');
-    const operations = config.ops ?? (durationMs === null ? workloadOperations : null);
-    if (operations === null && durationMs === null)
-      throw mistake('the run has no end: add --ops or --duration');
-    return { kind: 'closed', threads, operations, durationMs, rate };
-  }
+  const isClosed = config.model === 'closed';
   if (ramp !== null) {
+    if (isClosed) throw mistake('--ramp needs the open model: add --model open');
     if (config.ops !== null || durationMs !== null) {
       throw mistake('--ramp sets the length of the run: leave out --ops and --duration');
     }
     return { kind: 'open', threads, startRate: rate ?? 0, stages: ramp };
   }
-  if (rate === null) throw mistake('the open model needs a rate: add --rate or --ramp');
+  if (!isClosed && rate === null) throw mistake('the open model needs a rate: add --rate or --ramp');
   const operations = config.ops ?? (durationMs === null ? workloadOperations : null);
   if (operations === null && durationMs === null)
     throw mistake('the run has no end: add --ops or --duration');
-  const needed = operations === null ? Number.POSITIVE_INFINITY : (operations * 1000) / rate;
-  const stages = [{ rate, durationMs: Math.min(needed, durationMs ?? Number.POSITIVE_INFINITY) }];
-  return { kind: 'open', threads, startRate: rate, stages };
+  if (isClosed) return { kind: 'closed', threads, operations, durationMs, rate };
+  const startRate = rate!;
+  const needed = operations === null ? Number.POSITIVE_INFINITY : (operations * 1000) / startRate;
+  const length = Math.min(needed, durationMs ?? Number.POSITIVE_INFINITY);
+  return { kind: 'open', threads, startRate, stages: [{ rate: startRate, durationMs: length }] };
 }
 
 export function thresholdsOf({ threshold: given }: CommonConfig): Record<string, string[]> {

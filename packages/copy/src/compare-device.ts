@@ -1,3 +1,4 @@
+import type { Reading } from '@tidegauge/readings';
 import { compareText, type Store } from '@tidegauge/storage';
 import type { BatchWriter } from './batch-writer.ts';
 import { DAY_US, type DayDigest, DeviceDigest } from './digest.ts';
@@ -43,7 +44,7 @@ async function compareSeries(
   { source, target }: Sides,
   device: string,
   watch: Watch,
-  visit: Parameters<typeof inLockstep>[2],
+  visit: (source: Reading | null, target: Reading | null) => Promise<void> | null,
 ): Promise<string[]> {
   const [left, right] = [await metricsOf(source, device), new Set(await metricsOf(target, device))];
   const known = new Set(left);
@@ -55,6 +56,7 @@ async function compareSeries(
     await inLockstep(
       known.has(metric) ? seriesOf(source, device, metric) : none(),
       right.has(metric) ? seriesOf(target, device, metric) : none(),
+      byTime,
       (from, to) => {
         if (from !== null) {
           oldest ??= from.time;
@@ -77,6 +79,10 @@ async function compareSeries(
   watch.signal.throwIfAborted();
   watch.readings(unreported, device, 1);
   return metrics;
+}
+
+function byTime(one: Reading, other: Reading): number {
+  return one.time - other.time;
 }
 
 async function newestOf(store: Store, device: string, metric: string): Promise<number | undefined> {

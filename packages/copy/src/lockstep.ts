@@ -1,31 +1,32 @@
 import type { Reading } from '@tidegauge/readings';
 
 /**
- * Passes the readings of one series on both sides to `visit`, by time. Readings of one time come together. A side
- * without a reading of that time is null.
+ * Passes the items of both sides to `visit`, in the order of `compare`, in which both sides must be. Equal items come
+ * together. A side without such an item is null.
  */
-export async function inLockstep(
-  source: AsyncIterable<Reading>,
-  target: AsyncIterable<Reading>,
-  visit: (source: Reading | null, target: Reading | null) => Promise<void> | null,
+export async function inLockstep<T>(
+  source: AsyncIterable<T>,
+  target: AsyncIterable<T>,
+  compare: (source: T, target: T) => number,
+  visit: (source: T | null, target: T | null) => Promise<void> | null,
 ): Promise<void> {
   const sides = [source[Symbol.asyncIterator](), target[Symbol.asyncIterator]()] as const;
   try {
-    let [left, right] = await Promise.all(sides.map(nextOf));
-    while (left != null || right != null) {
-      const order = left == null ? 1 : right == null ? -1 : left.time - right.time;
-      const waits = visit(order <= 0 ? left! : null, order >= 0 ? right! : null);
+    let [left, right] = await Promise.all([nextOf(sides[0]), nextOf(sides[1])]);
+    while (left !== null || right !== null) {
+      // A side that has ended comes after all others.
+      const order = left === null ? 1 : right === null ? -1 : compare(left, right);
+      const waits = visit(order <= 0 ? left : null, order >= 0 ? right : null);
       if (waits !== null) await waits;
-      if (order < 0) left = await nextOf(sides[0]);
-      else if (order > 0) right = await nextOf(sides[1]);
-      else [left, right] = [await nextOf(sides[0]), await nextOf(sides[1])];
+      if (order <= 0) left = await nextOf(sides[0]);
+      if (order >= 0) right = await nextOf(sides[1]);
     }
   } finally {
     for (const side of sides) await side.return?.();
   }
 }
 
-async function nextOf(side: AsyncIterator<Reading>): Promise<Reading | null> {
+async function nextOf<T>(side: AsyncIterator<T>): Promise<T | null> {
   const { done, value } = await side.next();
   return done === true ? null : value;
 }

@@ -1,6 +1,7 @@
 import { type Device, unknownDevice } from '@tidegauge/readings';
 import { compareText, type SeriesName, type Store } from '@tidegauge/storage';
 import type { Sides } from './compare-device.ts';
+import { inLockstep } from './lockstep.ts';
 
 /** Devices per page. Each can have 16 KiB of attributes. */
 const PAGE_DEVICES = 50;
@@ -41,27 +42,22 @@ export async function compareDevices(
   change: (source: Device, target: Device | null) => Promise<void>,
 ): Promise<NameCounts> {
   const counts = { total: 0, missing: 0, different: 0, extra: 0 };
-  const [left, right] = [registeredDevices(source), registeredDevices(target)];
-  let [ours, theirs] = [await left.next(), await right.next()];
-  while (ours.done !== true || theirs.done !== true) {
-    const order =
-      ours.done === true ? 1 : theirs.done === true ? -1 : compareText(ours.value.name, theirs.value.name);
-    if (order > 0) {
+  const sides = [registeredDevices(source), registeredDevices(target)] as const;
+  await inLockstep(...sides, byName, (device, known) => {
+    if (device === null) {
       counts.extra += 1;
-      theirs = await right.next();
-      continue;
+      return null;
     }
-    const device: Device = ours.value;
-    const known: Device | null = order === 0 ? theirs.value : null;
     counts.total += 1;
-    if (known === null || deviceText(device) !== deviceText(known)) {
-      counts[known === null ? 'missing' : 'different'] += 1;
-      await change(device, known);
-    }
-    ours = await left.next();
-    if (order === 0) theirs = await right.next();
-  }
+    if (known !== null && deviceText(device) === deviceText(known)) return null;
+    counts[known === null ? 'missing' : 'different'] += 1;
+    return change(device, known);
+  });
   return counts;
+}
+
+function byName(one: Device, other: Device): number {
+  return compareText(one.name, other.name);
 }
 
 /** Whether only the name of a device is known. */

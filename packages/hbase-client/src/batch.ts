@@ -3,7 +3,13 @@ import { type Cell, CellReader, cellSize, writeCell } from './cells.ts';
 import type { Int64 } from './codec.ts';
 import type { Deadline } from './deadline.ts';
 import { HBaseError } from './errors.ts';
-import { type Action, METHODS, type RegionAction } from './messages.ts';
+import {
+  type Action,
+  METHODS,
+  type NameBytesPair,
+  type RegionAction,
+  type RegionActionResult,
+} from './messages.ts';
 import type { Prepared } from './operations.ts';
 import { type Region, specify } from './region.ts';
 import { expected, Retry } from './retry.ts';
@@ -192,44 +198,55 @@ async function send(
   const parts = [...load.parts.values()];
   const first = parts[0]!.region;
   const request = { regionAction: parts.map(regionAction), nonceGroup };
+  const settle = ({ region }: Part, item: Item, outcome: Cell[] | HBaseError): void => {
+    if (!(outcome instanceof HBaseError)) {
+      answers[item.index] = outcome;
+      return;
+    }
+    caller.lost(region, outcome);
+    if (outcome.maybeApplied) item.taker ??= serverOf(region);
+    fail(item, outcome);
+  };
   try {
     const options = { deadline, cells: cellBlock(parts) };
     const answer = await caller.callRegion(first, METHODS.multi, request, options);
     const cells = new CellReader(answer.cells);
     for (const [at, part] of parts.entries()) {
       const result = answer.message.regionActionResult[at];
-      const failed = (item: Item, failure: HBaseError): void => {
-        caller.lost(part.region, failure);
-        if (failure.maybeApplied) item.taker ??= serverOf(part.region);
-        fail(item, failure);
-      };
-      if (result === undefined || result.exception !== null) {
-        const failure =
-          result?.exception == null
-            ? missing(part.region)
-            : caller.refusal(result.exception, part.region, METHODS.multi.name);
-        for (const item of part.items) failed(item, failure);
-        continue;
-      }
-      const open = new Set(part.items);
-      for (const each of result.resultOrException) {
-        const item = part.items[each.index];
-        if (item === undefined || !open.delete(item)) throw missing(part.region);
-        if (each.exception === null) answers[item.index] = readResult(each.result, cells);
-        else failed(item, caller.refusal(each.exception, part.region, METHODS.multi.name));
-      }
-      for (const item of open) failed(item, missing(part.region));
+      readPart(caller, part, result, cells, (item, outcome) => settle(part, item, outcome));
     }
   } catch (error) {
     const failure = expected(error);
-    for (const { region, items } of parts) {
-      caller.lost(region, failure);
-      for (const item of items) {
-        if (failure.maybeApplied) item.taker ??= serverOf(region);
-        fail(item, failure);
-      }
-    }
+    for (const part of parts) for (const item of part.items) settle(part, item, failure);
   }
+}
+
+/**
+ * Passes the outcome of each operation of a part to `settle`.
+ *
+ * @throws {HBaseError} PROTOCOL when the answer is of other operations
+ */
+function readPart(
+  caller: Caller,
+  { region, items }: Part,
+  result: RegionActionResult | undefined,
+  cells: CellReader,
+  settle: (item: Item, outcome: Cell[] | HBaseError) => void,
+): void {
+  const refusal = (exception: NameBytesPair): HBaseError =>
+    caller.refusal(exception, region, METHODS.multi.name);
+  if (result === undefined || result.exception !== null) {
+    const failure = result?.exception == null ? missing(region) : refusal(result.exception);
+    for (const item of items) settle(item, failure);
+    return;
+  }
+  const open = new Set(items);
+  for (const { index, exception, result: found } of result.resultOrException) {
+    const item = items[index];
+    if (item === undefined || !open.delete(item)) throw missing(region);
+    settle(item, exception === null ? readResult(found, cells) : refusal(exception));
+  }
+  for (const item of open) settle(item, missing(region));
 }
 
 function regionAction({ region, items }: Part): RegionAction {

@@ -119,13 +119,7 @@ export class Locations {
   }
 
   async #lookUp(table: string, row: Buffer, side: Side, deadline: Deadline): Promise<Region> {
-    // The key of a region in hbase:meta is `table,start,id.encoded.`. HBase compares the three parts one by one.
-    const start =
-      side === 'at'
-        ? metaKey(table, row, LAST_ID)
-        : row.length === 0
-          ? Buffer.concat([Buffer.from(table), Buffer.from([0])])
-          : metaKey(table, row, FIRST_ID);
+    const start = lookUpKey(table, row, side);
     const range = { start, stop: metaKey(table, EMPTY, ''), reversed: true, limit: PREFETCH };
     let first: MetaRow | null = null;
     for await (const metaRow of this.#scanMeta(range, deadline)) {
@@ -139,7 +133,7 @@ export class Locations {
     }
     const region = this.#tables.get(table)?.find(row, side);
     if (region !== undefined) return region;
-    if (first.state !== '' && first.state !== 'OPEN') await this.#checkEnabled(table, deadline);
+    if (!isOpen(first)) await this.#checkEnabled(table, deadline);
     const why =
       first.isOffline || !covers(first, row, side) ? 'is splitting or merging there' : `is ${first.state}`;
     throw new HBaseError('UNAVAILABLE', `no server has the region of ${table} for this row now: it ${why}`, {
@@ -160,8 +154,8 @@ export class Locations {
   }
 
   #remember(found: MetaRow): void {
-    const { table, region, state, isOffline, replica } = found;
-    if (region === null || isOffline || replica !== 0 || (state !== '' && state !== 'OPEN')) return;
+    const { table, region, isOffline, replica } = found;
+    if (region === null || isOffline || replica !== 0 || !isOpen(found)) return;
     let index = this.#tables.get(table);
     if (index === undefined) {
       index = new RegionIndex();
@@ -178,6 +172,20 @@ function tooLate(table: string): HBaseError {
 function covers({ start, end }: MetaRow, row: Buffer, side: Side): boolean {
   if (side === 'before') return end.length === 0 || (row.length > 0 && row.compare(end) <= 0);
   return row.compare(start) >= 0 && (end.length === 0 || row.compare(end) < 0);
+}
+
+/**
+ * The key from which the regions of a table are read backwards. The key of a region in hbase:meta is
+ * `table,start,id.encoded.`, and HBase compares the three parts one by one.
+ */
+function lookUpKey(table: string, row: Buffer, side: Side): Buffer {
+  if (side === 'at') return metaKey(table, row, LAST_ID);
+  if (row.length > 0) return metaKey(table, row, FIRST_ID);
+  return Buffer.concat([Buffer.from(table), Buffer.from([0])]);
+}
+
+function isOpen({ state }: MetaRow): boolean {
+  return state === '' || state === 'OPEN';
 }
 
 function metaKey(table: string, row: Buffer, id: string): Buffer {

@@ -75,24 +75,24 @@ function readFrom(
     socket.on('error', (error: Error & { errors?: Error[] }) => end(error.errors?.[0] ?? error));
     socket.on('close', () => end(new Error('it ended the connection')));
     socket.once('connect', () => socket.write(connectRequest()));
+    const beginSession = (frame: Buffer): void => {
+      // ConnectResponse: protocol version, timeout (0: refused), session id, password.
+      if (frame.readInt32BE(4) <= 0) throw new Error('it grants no session');
+      inSession = true;
+      for (const [index, path] of paths.entries()) socket.write(getData(index + 1, path));
+    };
+    const takeAnswer = (frame: Buffer): void => {
+      // ReplyHeader: xid, zxid, err; then the answer.
+      const xid = frame.readInt32BE(0);
+      if (xid === answers.length + 1)
+        answers.push(readAnswer(frame, paths[answers.length]!, `${host}:${port}`));
+    };
     socket.on('data', (chunk: Buffer) => {
       try {
         for (const frame of frames.push(chunk)) {
-          if (!inSession) {
-            // ConnectResponse: protocol version, timeout (0: refused), session id, password.
-            if (frame.readInt32BE(4) <= 0) throw new Error('it grants no session');
-            inSession = true;
-            paths.forEach((path, index) => {
-              socket.write(getData(index + 1, path));
-            });
-            continue;
-          }
-          // ReplyHeader: xid, zxid, err; then the answer.
-          const xid = frame.readInt32BE(0);
-          if (xid !== answers.length + 1) continue;
-          answers.push(readAnswer(frame, paths[answers.length]!, `${host}:${port}`));
-          if (answers.length < paths.length) continue;
-          return end(null);
+          if (inSession) takeAnswer(frame);
+          else beginSession(frame);
+          if (answers.length === paths.length) return end(null);
         }
       } catch (error) {
         end(

@@ -359,22 +359,44 @@ class PropertyReader {
         if ((seen & (1 << id)) !== 0) throw problem('a repeated property');
         seen |= 1 << id;
       }
-      if (id === 0x01) {
+      if (id === (isFromClient ? 0x0b : 0x23)) throw unexpected(id);
+      this.#checkValue(id, isFromClient);
+    }
+  }
+
+  #checkValue(id: number, isFromClient: boolean): void {
+    switch (id) {
+      case 0x01:
         if (this.#byte() > 1 && isFromClient) throw problem('a payload format other than 0 and 1');
-      } else if (id === 0x02) this.#take(4);
-      else if (id === 0x03) this.#checkString();
-      else if (id === 0x08) {
+        break;
+      case 0x02:
+        this.#take(4);
+        break;
+      case 0x03:
+        this.#checkString();
+        break;
+      case 0x08: {
         const from = this.#position + 2;
         this.#checkString();
         if (isFromClient && !isTopicName(this.#buffer.subarray(from, this.#position)))
           throw problem('a Response Topic that is no topic');
-      } else if (id === 0x09) this.#take(this.#uint(2));
-      else if (id === 0x0b && !isFromClient) this.#varint();
-      else if (id === 0x23 && isFromClient) this.#takeAlias();
-      else if (id === 0x26) {
+        break;
+      }
+      case 0x09:
+        this.#take(this.#uint(2));
+        break;
+      case 0x0b:
+        this.#varint();
+        break;
+      case 0x23:
+        this.#takeAlias();
+        break;
+      case 0x26:
         this.#checkString();
         this.#checkString();
-      } else throw unexpected(id);
+        break;
+      default:
+        throw unexpected(id);
     }
   }
 

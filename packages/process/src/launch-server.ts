@@ -49,16 +49,15 @@ export async function launchServer(options: LaunchOptions): Promise<ServerProces
   for (const deadline = Date.now() + readyMs; !(await ready(server.log())); await delay(POLL_MS)) {
     if (server.running && Date.now() < deadline) continue;
     started();
-    const isLate = server.running;
+    const late = server.running ? `was not ready within ${readyMs / 1000} s` : null;
     const exit = await server.kill();
-    const why = isLate
-      ? `was not ready within ${readyMs / 1000} s`
-      : exit.error === null
-        ? `ended before it was ready (${exitText(exit)})`
-        : exitText(exit);
+    const [why, unknown] =
+      exit.error === null
+        ? [`ended before it was ready (${exitText(exit)})`, 'it wrote nothing']
+        : [exitText(exit), 'is the program installed?'];
     const log = server.log().trim();
-    const cause = causeIn(log) || (exit.error === null ? 'it wrote nothing' : 'is the program installed?');
-    throw new Error(`${name} ${why}: ${cause}${log.includes('\n') ? `\n${log}` : ''}`);
+    const rest = log.includes('\n') ? `\n${log}` : '';
+    throw new Error(`${name} ${late ?? why}: ${causeIn(log) || unknown}${rest}`);
   }
   started();
   return {

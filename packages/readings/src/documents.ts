@@ -418,6 +418,92 @@ export interface AlertReceiversDocument {
   readonly receivers: readonly AlertReceiverDocument[];
 }
 
+/** The logins of sensors in the file of passwords of one ingest process: `GET /passwords` on its port. */
+export interface PasswordsDocument {
+  readonly instance: string;
+  /** Their names, in the order of the file: at most 1,000. */
+  readonly users: readonly string[];
+  readonly total: number;
+}
+
+/** A rule of retention as an entry of its file. */
+export interface RetentionRuleDocument {
+  /** This device and the devices below it; without it all devices. */
+  readonly devices?: string;
+  /** Without it all metrics. */
+  readonly metrics?: readonly string[];
+  /** Ages, such as `raw:30d,1m:1y`. */
+  readonly keep: string;
+}
+
+/** Retention of one ingest process: `GET /retention` on its port. */
+export interface RetentionDocument {
+  readonly instance: string;
+  /** The rules of the file that are in use. The first one that matches a series counts. */
+  readonly rules: readonly RetentionRuleDocument[];
+  /** What is kept of other series, as `keep` of a rule. */
+  readonly others: string;
+  /** Why they are not those of their file; null when they are. */
+  readonly trouble: string | null;
+  /** Largest size of the data, and least free space of its disk, bytes. 0: no limit. */
+  readonly maxBytes: number;
+  readonly minFreeBytes: number;
+  /** Time between two runs. */
+  readonly everySeconds: number;
+  /** The last run of this process. */
+  readonly last: {
+    readonly started: string;
+    readonly seconds: number;
+    /** `elsewhere`: another process does the work. */
+    readonly result: 'done' | 'elsewhere' | 'failed';
+    /** Readings; null if the store did not count all of them. */
+    readonly deleted: number | null;
+  } | null;
+}
+
+/** What a rule of retention would delete. */
+export interface RulePreviewDocument {
+  readonly rule: string;
+  /** ISO 8601, or null if the rule keeps readings forever. */
+  readonly before: string | null;
+  readonly readings: number;
+  readonly series: number;
+  /** ISO 8601, or null without readings. */
+  readonly oldest: string | null;
+  readonly newest: string | null;
+}
+
+/** What rules of retention would delete now: `POST /retention/preview` on the port of ingest. */
+export interface RetentionPreviewDocument {
+  readonly instance: string;
+  readonly rules: readonly RulePreviewDocument[];
+  /** False: the counting ended early, and there can be more readings. */
+  readonly isComplete: boolean;
+}
+
+/** A complete backup of the store. */
+export interface BackupDocument {
+  readonly name: string;
+  readonly started: string;
+  /** Readings, and bytes of all files; null when its manifest cannot be read. */
+  readonly readings: number | null;
+  readonly bytes: number | null;
+  /** When a restore of it was compared with it and was equal; null if none was. */
+  readonly verified: string | null;
+}
+
+/** Backups of the store: `GET /backups` on the port of the backup service. */
+export interface BackupsDocument {
+  /** The newest first, at most 100. */
+  readonly backups: readonly BackupDocument[];
+  readonly total: number;
+  readonly isRunning: boolean;
+  /** Whether the last attempt failed. */
+  readonly isFailing: boolean;
+  /** Time from one backup to the next. */
+  readonly everySeconds: number;
+}
+
 /** What one ingest process did with a named entry. */
 export interface EntryChangedDocument {
   readonly instance: string;

@@ -27,6 +27,9 @@ const METRIC = '{metric}';
 const METRIC_PATH = '{metric+}';
 const CAPTURE = /^\{([A-Za-z][A-Za-z0-9_]*)\}$/;
 
+/** Levels of a topic, as the arguments of `slice`. After a level that matches any number of them, they count from the end. */
+type Span = readonly [from: number, to: number | undefined];
+
 export interface TemplateOptions {
   /** Other names that levels can have, for the templates of a mapping. */
   readonly captures?: readonly string[];
@@ -58,49 +61,44 @@ export function compileTopicTemplate(
   const open = levels.findIndex(isOpen);
   const filter = (open === -1 ? levels : levels.slice(0, open + 1)).map(filterLevel).join('/');
   const before = open === -1 ? levels.length : open;
-  const after = open === -1 ? 0 : levels.length - open - 1;
   const isPath = levels[open] === DEVICE_PATH || levels[open] === METRIC_PATH;
-  const fewest = before + after + (isPath ? 1 : 0);
-  const captureNames = levels.map((level) => (isKnown(level) ? null : (CAPTURE.exec(level)?.[1] ?? null)));
-  const hasCaptures = captureNames.some((name) => name !== null);
+  const fewest = open === -1 || isPath ? levels.length : levels.length - 1;
   const beginsWild = /^[{+#]/.test(template);
+  const spanOf = (index: number): Span => [
+    index <= before ? index : index - levels.length,
+    index < before ? index + 1 : index + 1 - levels.length || undefined,
+  ];
+  const spanOfName = (...names: readonly string[]): Span | null => {
+    const index = levels.findIndex((level) => names.includes(level));
+    return index === -1 ? null : spanOf(index);
+  };
+  const deviceSpan = spanOfName(DEVICE, DEVICE_PATH);
+  const metricSpan = spanOfName(METRIC, METRIC_PATH);
+  const others = levels.flatMap((level, index) =>
+    isKnown(level) ? [] : [{ at: spanOf(index)[0], level, name: CAPTURE.exec(level)?.[1] }],
+  );
+  const literals = others.filter(({ name }) => name === undefined);
+  const captured = others.filter(({ name }) => name !== undefined);
 
   function match(topic: string): TopicNames | DecodeError | null {
     if (beginsWild && topic.startsWith('$')) return null;
     const parts = topic.split('/');
     if (parts.length < fewest || (open === -1 && parts.length > fewest)) return null;
-    let device: string | null = null;
-    let metric: string | null = null;
-    let metricLevels: readonly string[] = [];
-    const captured: Record<string, string> | null = hasCaptures ? {} : null;
-    const shift = parts.length - levels.length;
-    for (let i = 0; i < levels.length; i++) {
-      if (i === open) {
-        if (levels[i] === DEVICE_PATH) device = parts.slice(open, parts.length - after).join('/');
-        if (levels[i] === METRIC_PATH) {
-          metricLevels = parts.slice(open, parts.length - after);
-          metric = metricLevels.join('.');
-        }
-        continue;
-      }
-      const level = levels[i]!;
-      const part = parts[i < before ? i : i + shift]!;
-      if (level === DEVICE) device = part;
-      else if (level === METRIC) {
-        metric = part;
-        metricLevels = [part];
-      } else if (captureNames[i] !== null) captured![captureNames[i]!] = part;
-      else if (level !== '+' && level !== part) return null;
-    }
-    if (device !== null && deviceNameProblem(device) !== null) {
-      device = device.split('/').map(cleanSegment).join('/');
-    }
-    if (metric !== null && metricNameProblem(metric) !== null) metric = cleanSegment(metric);
+    if (literals.some(({ at, level }) => parts.at(at) !== level)) return null;
+    const device = deviceSpan === null ? null : cleanDevice(parts.slice(...deviceSpan).join('/'));
+    const metricLevels = metricSpan === null ? [] : parts.slice(...metricSpan);
+    const metric = metricSpan === null ? null : cleanMetric(metricLevels.join('.'));
     const problem =
       (device === null ? null : deviceNameProblem(device)) ??
       (metric === null ? null : metricNameProblem(metric));
     if (problem !== null) return new DecodeError('invalid_name', `topic ${quote(topic)}: ${problem}`);
-    return { device, metric, full: fullDevice(topic, device, metricLevels), captured };
+    const values = captured.map(({ at, name }) => [name!, parts.at(at)!] as const);
+    return {
+      device,
+      metric,
+      full: fullDevice(topic, device, metricLevels),
+      captured: values.length === 0 ? null : Object.fromEntries(values),
+    };
   }
 
   // A topic that ends in "/" has an empty last level, which is no name.
@@ -132,6 +130,16 @@ function fullDevice(
   );
 }
 
+/** A device that is valid, or cleaned level by level. */
+function cleanDevice(device: string): string {
+  return deviceNameProblem(device) === null ? device : device.split('/').map(cleanSegment).join('/');
+}
+
+/** A metric that is valid, or cleaned. */
+function cleanMetric(metric: string): string {
+  return metricNameProblem(metric) === null ? metric : cleanSegment(metric);
+}
+
 /** Cleans a level of a topic. Empty levels and levels of dots are mistakes, so they stay and are refused. */
 function cleanSegment(segment: string): string {
   return /^\.*$/.test(segment) ? segment : cleanName(segment);
@@ -151,36 +159,51 @@ function filterLevel(level: string): string {
   return level === DEVICE || level === METRIC || CAPTURE.test(level) ? '+' : level;
 }
 
+/** @throws {TypeError} with the first mistake */
 function checkLevels(template: string, levels: readonly string[], captures: readonly string[]): void {
-  const fail = (why: string): never => {
-    throw new TypeError(`topic template ${JSON.stringify(template)}: ${why}`);
-  };
-  if (template === '') fail('it is empty; try sensors/{device+}/{metric}');
-  if (Buffer.byteLength(template) > 65_535) fail('a topic has at most 65535 bytes');
-  if (levels[0] === '$share') fail('give the topic without $share/<group>/; the group has its own setting');
-  if (levels.filter((level) => level === DEVICE || level === DEVICE_PATH).length > 1) {
-    fail('it names the device twice');
-  }
-  if (levels.filter((level) => level === METRIC || level === METRIC_PATH).length > 1)
-    fail('it names the metric twice');
-  if (levels.filter(isOpen).length > 1)
-    fail('only one level can match several levels: {device+}, {metric+} or #');
+  const problem = templateProblem(template, levels) ?? levelsProblem(levels, captures);
+  if (problem !== null) throw new TypeError(`topic template ${JSON.stringify(template)}: ${problem}`);
+}
+
+/** What is wrong with a template as a whole, or null. */
+function templateProblem(template: string, levels: readonly string[]): string | null {
+  const hasSeveral = (isOne: (level: string) => boolean): boolean => levels.filter(isOne).length > 1;
+  const mistakes = [
+    [template === '', 'it is empty; try sensors/{device+}/{metric}'],
+    [Buffer.byteLength(template) > 65_535, 'a topic has at most 65535 bytes'],
+    [levels[0] === '$share', 'give the topic without $share/<group>/; the group has its own setting'],
+    [hasSeveral((level) => level === DEVICE || level === DEVICE_PATH), 'it names the device twice'],
+    [hasSeveral((level) => level === METRIC || level === METRIC_PATH), 'it names the metric twice'],
+    [hasSeveral(isOpen), 'only one level can match several levels: {device+}, {metric+} or #'],
+  ] as const;
+  return mistakes.find(([isMade]) => isMade)?.[1] ?? null;
+}
+
+/** What is wrong with the first invalid level, or null. */
+function levelsProblem(levels: readonly string[], captures: readonly string[]): string | null {
   const named = new Set<string>();
   for (const [i, level] of levels.entries()) {
-    if (level === '#' && i < levels.length - 1) fail('# must be its last level');
+    if (level === '#' && i < levels.length - 1) return '# must be its last level';
     if (isKnown(level)) continue;
     const name = CAPTURE.exec(level)?.[1];
-    if (name !== undefined && captures.includes(name)) {
-      if (named.has(name)) fail(`it names {${name}} twice`);
-      named.add(name);
+    if (name === undefined || !captures.includes(name)) {
+      const problem = literalProblem(level, name);
+      if (problem !== null) return problem;
       continue;
     }
-    if (/[{}+#]/.test(level)) {
-      fail(
-        `level ${JSON.stringify(level)} is neither a literal nor one of {device}, {device+}, {metric}, {metric+}, +, #` +
-          (name === undefined ? '' : `, and no template of the mapping uses ${level}`),
-      );
-    }
-    if (level.includes('\0')) fail('a topic cannot contain a NUL character');
+    if (named.has(name)) return `it names {${name}} twice`;
+    named.add(name);
   }
+  return null;
+}
+
+/** Why a level is no literal, or null. @param name the name in braces that it has */
+function literalProblem(level: string, name: string | undefined): string | null {
+  if (/[{}+#]/.test(level)) {
+    return (
+      `level ${JSON.stringify(level)} is neither a literal nor one of {device}, {device+}, {metric}, {metric+}, +, #` +
+      (name === undefined ? '' : `, and no template of the mapping uses ${level}`)
+    );
+  }
+  return level.includes('\0') ? 'a topic cannot contain a NUL character' : null;
 }

@@ -44,13 +44,7 @@ export function byteBudget(
     for (;;) {
       const own = (clients.get(client) ?? 0) + bytes > clientBytes;
       if (!own && held + bytes <= totalBytes) return true;
-      const now = performance.now();
-      let stalest: Upload | null = null;
-      for (const upload of uploads) {
-        if (upload.request.complete || now - upload.at < STALE_MS || (own && upload.client !== client))
-          continue;
-        if (stalest === null || upload.at < stalest.at) stalest = upload;
-      }
+      const stalest = stalestOf(uploads, own ? client : null);
       if (stalest === null) return false;
       leave(stalest);
       giveUp(stalest, 408, 'Request timeout', 'The upload stalled while other uploads needed its memory.');
@@ -91,6 +85,18 @@ export function byteBudget(
     });
     next();
   };
+}
+
+/** The upload that has stalled for longest, of one client or of all. Null when none has. */
+function stalestOf(uploads: Iterable<Upload>, client: string | null): Upload | null {
+  const now = performance.now();
+  let stalest: Upload | null = null;
+  for (const upload of uploads) {
+    if (client !== null && upload.client !== client) continue;
+    if (upload.request.complete || now - upload.at < STALE_MS) continue;
+    if (stalest === null || upload.at < stalest.at) stalest = upload;
+  }
+  return stalest;
 }
 
 function busy(held: number): string {

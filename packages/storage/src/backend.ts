@@ -65,6 +65,7 @@ export interface Backend extends Pick<Store, 'name' | 'capabilities' | 'open' | 
   /** Derived if it is absent, with `Capabilities.rollups`. */
   readonly rollups?: BackendRollups;
   lease?(name: string, holder: string, ms: number): Promise<boolean>;
+  compact?(): Promise<boolean>;
   space?(): Promise<StoreSpace | null>;
   /** As `Store.close`. Absent if there is nothing to close. */
   close?(): Promise<void>;

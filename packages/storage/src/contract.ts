@@ -45,6 +45,11 @@ export interface Store {
    * to the identity that the data has.
    */
   identify(identity: string): Promise<string | null>;
+  /**
+   * Rewrites some old readings in less space, if the engine does that: one step of about 10 ms, which several processes can
+   * do. Resolves to whether it has more to do now. Ingest calls it beside live traffic.
+   */
+  compact(): Promise<boolean>;
   /** The space that the store takes on a disk of this machine. Null for a database server, which can be elsewhere. */
   space(): Promise<StoreSpace | null>;
   /** Waits for running calls, then closes all connections and files. It can be called twice. */

@@ -30,6 +30,7 @@ export const STORE_OPERATIONS = [
   'lease',
   'identity',
   'identify',
+  'compact',
   'space',
   'readings.write',
   'readings.range',
@@ -171,6 +172,10 @@ class WrappedStore implements Store {
   async lease(name: string, holder: string, ms: number): Promise<boolean> {
     check.checkLease(name, holder, ms);
     return this.#gate.pass('lease', () => this.#inner.lease(name, holder, ms));
+  }
+
+  compact(): Promise<boolean> {
+    return this.#gate.pass('compact', () => this.#inner.compact());
   }
 
   space(): Promise<StoreSpace | null> {

@@ -56,23 +56,25 @@ export function sampleReadings(count: number): Sample {
     units: names.flatMap((device, number) =>
       number % 2 === 0 ? [{ device, metric: 'temperature', unit: number % 4 === 0 ? 'Cel' : 'µg/m³' }] : [],
     ),
-    *batches() {
-      let batch: Reading[] = [];
-      for (let index = 0; index < count; index += 1) {
-        const reading = readingOf(index, names);
-        // Every 50th reading was another one at first, and every 70th comes twice.
-        if (index % 50 === 0)
-          batch.push({ ...reading, value: 'wrong', received: reading.received - 1, boot: null });
-        batch.push(reading);
-        if (index % 70 === 0) batch.push(reading);
-        if (batch.length >= BATCH - 2) {
-          yield batch;
-          batch = [];
-        }
-      }
-      if (batch.length > 0) yield batch;
-    },
+    batches: () => batchesOf(count, names),
   };
+}
+
+function* batchesOf(count: number, names: readonly string[]): Generator<readonly Reading[]> {
+  let batch: Reading[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const reading = readingOf(index, names);
+    // Every 50th reading was another one at first, and every 70th comes twice.
+    if (index % 50 === 0)
+      batch.push({ ...reading, value: 'wrong', received: reading.received - 1, boot: null });
+    batch.push(reading);
+    if (index % 70 === 0) batch.push(reading);
+    if (batch.length >= BATCH - 2) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** What the sample needs of a store. */

@@ -1,5 +1,6 @@
 import { exitText, nameWhenSlow, SecretWatch, startProcess } from '@tidegauge/process';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
+import { longestTurn, WATCH_FLAGS } from './event-loop.ts';
 import { limitMemory } from './memory-limit.ts';
 
 // A service creates its schema when it connects for the first time. This takes Cassandra on three nodes behind a slow
@@ -17,6 +18,8 @@ export interface ServiceProcess {
   readonly url: string;
   /** The most memory that it has had, bytes. Only of a service whose memory is limited. */
   peakMemory(): number;
+  /** See `longestTurn`. Only of a service that is started with `watchTurns`. */
+  longestTurn(): Promise<number>;
   /** Resolves to the exit code when the service ends; null when a signal ended it. */
   readonly exited: Promise<number | null>;
   /** Sends SIGTERM and waits for the end; resolves to the exit code. SIGKILL after 30 s. */
@@ -31,6 +34,8 @@ export interface ServiceOptions {
   readonly memoryBytes?: number;
   /** Options of node, such as `--max-old-space-size=56`. */
   readonly nodeFlags?: readonly string[];
+  /** Measures the turns of its event loop. */
+  readonly watchTurns?: boolean;
 }
 
 /**
@@ -45,7 +50,7 @@ export async function startServiceProcess(
   name: string,
   env: Readonly<Record<string, string>>,
   ready: RegExp,
-  { memoryBytes, nodeFlags = [] }: ServiceOptions = {},
+  { memoryBytes, nodeFlags = [], watchTurns = false }: ServiceOptions = {},
 ): Promise<ServiceProcess> {
   const { LOG_LEVEL = 'info' } = env;
   if (LOG_LEVEL !== 'info')
@@ -65,7 +70,8 @@ export async function startServiceProcess(
   };
   const limit = memoryBytes === undefined ? null : limitMemory(memoryBytes);
   const shell = limit === null ? [] : ['sh', '-c', limit.command, 'sh'];
-  const program = [...shell, NODE, ...NODE_FLAGS, ...nodeFlags, `services/${name}/src/main.ts`];
+  const flags = [...NODE_FLAGS, ...nodeFlags, ...(watchTurns ? WATCH_FLAGS : [])];
+  const program = [...shell, NODE, ...flags, `services/${name}/src/main.ts`];
   const service = startProcess({
     command: program[0]!,
     args: program.slice(1),
@@ -73,6 +79,7 @@ export async function startServiceProcess(
     ownGroup: true,
     stdin: 'pipe',
     stdout: 'inherit',
+    ipc: watchTurns,
     extendEnv: false,
     env: { PATH: process.env.PATH, ...NODE_ENVIRONMENT, LOG_LEVEL, ...env, STOP_WITH_STDIN: 'true' },
     onOutput: read,
@@ -102,6 +109,7 @@ export async function startServiceProcess(
     pid: service.pid,
     url: place,
     peakMemory: peak,
+    longestTurn: () => longestTurn(service.child),
     exited: service.exited.then(({ code }) => code),
     stop: async () => {
       if (watch !== null) watch.read(await metricsOf(place), 'its metrics');

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { runProgram, waitUntil } from '@tidegauge/process';
 import type { ReadingDocument } from '@tidegauge/readings';
 import mqtt from 'mqtt';
+import { packFolder } from '../../pack-folder.ts';
 import { buildPackage } from '../../package/build-package.ts';
 import { NODE, ROOT } from '../../setup.js';
 import { startPipelineOf } from './pipeline-process.ts';
@@ -17,19 +18,20 @@ const root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { r
 let folder = '';
 /** Where a user has installed the package. */
 let user = '';
-let packed: { readonly filename: string; readonly unpackedSize: number };
+let archive = '';
+let bytes = 0;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidegauge-package-'));
   user = join(folder, 'user');
-  const built = join(folder, 'built');
-  await buildPackage(built);
-  const { stdout } = await runProgram('npm', ['pack', '--json', built], { cwd: folder });
-  [packed] = JSON.parse(stdout);
+  const built = join(folder, 'package');
+  ({ bytes } = await buildPackage(built));
+  archive = join(folder, 'tidegauge.tgz');
+  await packFolder(built, archive, 0);
   await mkdir(user);
   await writeFile(join(user, 'package.json'), '{}');
   const options = ['--offline', '--no-audit', '--no-fund'];
-  await runProgram('npm', ['install', ...options, join(folder, packed.filename)], { cwd: user });
+  await runProgram('npm', ['install', ...options, archive], { cwd: user });
 });
 after(() => rm(folder, { recursive: true }));
 
@@ -38,7 +40,7 @@ const tidegauge = (...args: readonly string[]) =>
   runProgram(NODE, ['--no-experimental-strip-types', program(), ...args], { cwd: user, accept: 'any' });
 
 test('it is small, and has no TypeScript and no native code', () => {
-  assert.ok(packed.unpackedSize < MOST_BYTES, `${packed.unpackedSize} bytes`);
+  assert.ok(bytes < MOST_BYTES, `${bytes} bytes`);
   assert.deepEqual(globSync('**/*.{ts,mts,cts,node}', { cwd: join(user, 'node_modules') }), []);
 });
 
@@ -54,6 +56,23 @@ test('the installed command runs, and every program of the package can be loaded
   const completion = await tidegauge('completion', 'bash');
   assert.equal(completion.code, 0, completion.stderr);
   assert.match(completion.stdout, /--mqtt-port/);
+});
+
+test('on a 32-bit system npm does not install it, and what --force installs does not start', async () => {
+  const place = join(folder, 'refused');
+  await mkdir(place);
+  await writeFile(join(place, 'package.json'), '{}');
+  const options = ['--offline', '--no-audit', '--no-fund', '--cpu', 'arm'];
+  const args = ['install', ...options, archive];
+  const { code, stderr } = await runProgram('npm', args, { cwd: place, accept: 'any' });
+  assert.notEqual(code, 0);
+  assert.match(stderr, /EBADPLATFORM/);
+  assert.deepEqual(globSync('*', { cwd: place }), ['package.json']);
+  const arm = "data:text/javascript,Object.defineProperty(process, 'arch', { value: 'arm' })";
+  const forced = await runProgram(NODE, ['--import', arm, program(), 'start'], { cwd: place, accept: 'any' });
+  assert.equal(forced.code, 1);
+  assert.match(forced.stderr, /^tidegauge needs a 64-bit system/);
+  assert.deepEqual(globSync('*', { cwd: place }), ['package.json']);
 });
 
 test('what only a clone has is refused with the reason', async () => {

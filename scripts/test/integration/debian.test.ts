@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -35,6 +34,15 @@ function highestVersion(program: string, kind: string): number {
   return Math.max(...numbers.map(Number));
 }
 
+/** The alignments of what the kernel maps of a 64-bit program (p_align of PT_LOAD, elf.h). */
+function alignments(program: Buffer): readonly number[] {
+  const [start, size] = [Number(program.readBigUInt64LE(32)), program.readUInt16LE(54)];
+  const offsets = Array.from({ length: program.readUInt16LE(56) }, (_, index) => start + index * size);
+  const loaded = offsets.filter((offset) => program.readUInt32LE(offset) === 1);
+  assert.ok(loaded.length > 1);
+  return loaded.map((offset) => Number(program.readBigUInt64LE(offset + 48)));
+}
+
 test('all files belong to root, only root can write them, and settings are marked as such', async () => {
   const lines = (await dpkg('--contents', built)).trimEnd().split('\n');
   assert.ok(lines.length > 1000);
@@ -58,20 +66,34 @@ test('there is a Node for each architecture, with the libraries that Debian 12 h
     const text = node.toString('latin1');
     assert.ok(highestVersion(text, 'GLIBC') <= 2_028_000, architecture);
     assert.ok(highestVersion(text, 'GLIBCXX') <= 3_004_021, architecture);
+    // Raspberry Pi OS has pages of 16 KB on a Raspberry Pi 5.
+    if (architecture === 'arm64')
+      for (const alignment of alignments(node)) assert.equal(alignment % 16_384, 0);
   }
 });
 
-test('the same sources give the same bytes, also with another umask', async (context) => {
-  const before = process.umask(0o077);
-  context.after(() => process.umask(before));
-  const out = join(folder, 'again');
-  await mkdir(out);
-  const { file } = await buildDebian({ architecture: HERE, out, quick: true });
-  const digest = async (path: string) =>
-    createHash('sha256')
-      .update(await readFile(path))
-      .digest('hex');
-  assert.equal(await digest(file), await digest(built));
+test('a system of another architecture, and one with a 32-bit kernel, refuses it and writes nothing', async () => {
+  const place = join(folder, 'refused');
+  const system = join(place, 'system');
+  for (const name of ['updates', 'info'])
+    await mkdir(join(system, 'var/lib/dpkg', name), { recursive: true });
+  for (const name of ['status', 'available']) await writeFile(join(system, 'var/lib/dpkg', name), '');
+  const other = HERE === 'arm64' ? 'amd64' : 'arm64';
+  const { file } = await buildDebian({ architecture: other, out: place, quick: true });
+  const install = ['--root', system, '--force-not-root', '--install', file];
+  const refused = await runProgram('dpkg', install, { accept: 'any' });
+  assert.match(refused.stderr, /package architecture \(\w+\) does not match system \(\w+\)/);
+  assert.deepEqual(await readdir(system), ['var']);
+  assert.equal(await readFile(join(system, 'var/lib/dpkg/status'), 'utf8'), '');
+
+  await dpkg('--control', built, join(place, 'control'));
+  const script = ['linux32', 'sh', join(place, 'control', 'preinst'), 'install'];
+  const { code, stderr } = await runProgram('setarch', script, { accept: 'any' });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^tidegauge: it needs a 64-bit system, and the kernel of this machine has 32 bits \(\w+\)/,
+  );
 });
 
 test('its program runs with its own Node', async () => {

@@ -1,8 +1,20 @@
 // The dialog with the alert rules of a sensor and the receivers of messages. The page loads this module when the dialog
 // is opened for the first time.
 
+import { clearOf, concerns } from './alert-limits.js';
 import { get, send } from './api.js';
-import { ask, confirm, labelled, selectField } from './dialog.js';
+import {
+  ask,
+  attempt,
+  confirm,
+  fillList,
+  labelled,
+  listRow,
+  openDialog,
+  selectField,
+  statusLine,
+  workButton,
+} from './dialog.js';
 import { element, setText } from './dom.js';
 import { byInterest } from './format.js';
 import { pauseOf, sensors, titleOf } from './model.js';
@@ -34,6 +46,13 @@ const KINDS = {
     ['room', 'Room, as !id:server', { required: '' }],
   ],
   slack: [['url', 'Address of the incoming webhook', { type: 'url', required: '' }]],
+  email: [
+    ['to', 'To', { type: 'email', required: '' }],
+    ['server', 'Mail server, as smtps://mail.example.org (empty: that of ALERT_SMTP)', {}],
+    ['user', 'User (optional)', {}],
+    ['password', 'Password (optional)', { type: 'password' }],
+    ['from', 'From (empty: the user)', { type: 'email' }],
+  ],
   webhook: [
     ['url', 'Address', { type: 'url', required: '' }],
     ['secret', 'Secret that signs the messages (optional)', { type: 'password' }],
@@ -43,51 +62,37 @@ const KINDS = {
 /** Shows the rules that concern a sensor, and the receivers. */
 export async function openAlerts(name) {
   const [rules, receivers] = [element('ul', { class: 'rows' }), element('ul', { class: 'rows' })];
-  const said = element('p', { class: 'said', role: 'status' });
-  const addRule = element('button', { type: 'button' }, 'Add a rule…');
-  const addReceiver = element('button', { type: 'button' }, 'Add a receiver…');
-  const close = element('button', { type: 'button' }, 'Close');
-  const dialog = element(
-    'dialog',
-    { 'aria-label': 'Alerts' },
-    element('h2', {}, `Alerts of ${titleOf(name)}`),
+  const said = statusLine();
+  const view = { name, rules, receivers, said, all: [] };
+  openDialog(
+    { name: 'Alerts', title: `Alerts of ${titleOf(name)}`, said },
     rules,
-    element('div', { class: 'tools' }, addRule),
+    element(
+      'div',
+      { class: 'tools' },
+      workButton('Add a rule…', said, () => editRule(view, null)),
+    ),
     element('h3', {}, 'Messages go to'),
     receivers,
-    element('div', { class: 'tools' }, addReceiver),
-    said,
-    element('div', { class: 'tools' }, close),
+    element(
+      'div',
+      { class: 'tools' },
+      workButton('Add a receiver…', said, () => editReceiver(view)),
+    ),
   );
-  const view = { name, rules, receivers, said, all: [] };
-  addRule.addEventListener('click', () => void attempt(view, () => editRule(view, null)));
-  addReceiver.addEventListener('click', () => void attempt(view, () => editReceiver(view)));
-  close.addEventListener('click', () => dialog.close());
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-  await attempt(view, async () => {
+  await attempt(said, async () => {
     await readRules(view);
     await readReceivers(view);
   });
 }
 
-/** Runs the work of a button. When it fails, the error is shown. */
-async function attempt({ said }, work) {
-  try {
-    said.replaceChildren();
-    await work();
-  } catch (error) {
-    setText(said, error.message);
-  }
-}
-
 async function readRules(view) {
   const { rules, trouble, unreachable } = await get('v1/alerts/rules');
   view.all = rules;
-  const mine = rules.filter(({ device = view.name }) => `${view.name}/`.startsWith(`${device}/`));
+  document.dispatchEvent(new Event('rules'));
+  const mine = rules.filter((rule) => concerns(rule, view.name));
   const rows = mine.map((rule) => ruleRow(view, rule));
-  view.rules.replaceChildren(...(rows.length === 0 ? [noneRow('No rule concerns this sensor.')] : rows));
+  fillList(view.rules, rows, 'No rule concerns this sensor.');
   const problem = trouble ?? unreachable[0]?.reason;
   if (problem !== undefined) setText(view.said, problem);
 }
@@ -95,27 +100,17 @@ async function readRules(view) {
 async function readReceivers(view) {
   const { receivers, trouble } = await get('v1/alerts/receivers');
   const rows = receivers.map((receiver) => receiverRow(view, receiver));
-  const none = 'Nobody. Active alerts are on this page only.';
-  view.receivers.replaceChildren(...(rows.length === 0 ? [noneRow(none)] : rows));
+  fillList(view.receivers, rows, 'Nobody. Active alerts are on this page only.');
   if (trouble !== null) setText(view.said, trouble);
 }
 
-function noneRow(text) {
-  return element('li', { class: 'none' }, text);
-}
-
 function ruleRow(view, rule) {
-  const edit = element('button', { type: 'button', 'aria-label': `Edit the rule ${rule.name}` }, 'Edit…');
-  const label = `Delete the rule ${rule.name}`;
-  const remove = element('button', { type: 'button', 'aria-label': label }, 'Delete');
-  edit.addEventListener('click', () => void attempt(view, () => editRule(view, rule)));
-  remove.addEventListener('click', () => void attempt(view, () => removeRule(view, rule)));
   const where = rule.device === view.name ? '' : ` (${rule.device ?? 'all sensors'})`;
-  return element(
-    'li',
-    {},
-    element('p', {}, `${words(rule)}, ${rule.severity}${where}`),
-    element('div', { class: 'tools' }, edit, remove),
+  return listRow(
+    view.said,
+    `${words(rule)}, ${rule.severity}${where}`,
+    ['Edit…', `Edit the rule ${rule.name}`, () => editRule(view, rule)],
+    ['Delete', `Delete the rule ${rule.name}`, () => removeRule(view, rule)],
   );
 }
 
@@ -134,7 +129,7 @@ async function removeRule(view, rule) {
   await send('DELETE', pathOf('rules', rule.name));
   await readRules(view);
   const undo = element('button', { type: 'button' }, 'Undo');
-  undo.addEventListener('click', () => void attempt(view, () => putRule(view, rule)));
+  undo.addEventListener('click', () => void attempt(view.said, () => putRule(view, rule)));
   view.said.replaceChildren(`The rule ${rule.name} was deleted. `, undo);
 }
 
@@ -232,11 +227,6 @@ function conditionOf({ kind, limit, clear, time, quiet, rule }) {
   };
 }
 
-/** The value at which an alert of a limit ends, if the rule has one. */
-function clearOf(clear, kind) {
-  return typeof clear === 'object' ? clear[kind] : clear;
-}
-
 /** Suggests a time without readings by the usual interval of the sensor. */
 async function suggest(sensor, field, hint) {
   const pause = await pauseOf(sensor).catch(() => null);
@@ -262,17 +252,13 @@ function freeName({ name, all }, { metric, above, quiet }) {
 }
 
 function receiverRow(view, { name, kind, target, isEntry, failed, waiting }) {
-  const test = element('button', { type: 'button', 'aria-label': `Send a test message to ${name}` }, 'Test');
-  const label = `Delete the receiver ${name}`;
-  const remove = element('button', { type: 'button', 'aria-label': label }, 'Delete…');
-  test.addEventListener('click', () => void attempt(view, () => testReceiver(view, name)));
-  remove.addEventListener('click', () => void attempt(view, () => removeReceiver(view, name)));
   const late = waiting === 0 ? '' : `, ${waiting} waiting after ${failed} failures`;
-  return element(
-    'li',
-    {},
-    element('p', {}, `${name}: ${kind}, ${target}${late}`),
-    element('div', { class: 'tools' }, test, ...(isEntry ? [remove] : [])),
+  const remove = ['Delete…', `Delete the receiver ${name}`, () => removeReceiver(view, name)];
+  return listRow(
+    view.said,
+    `${name}: ${kind}, ${target}${late}`,
+    ['Test', `Send a test message to ${name}`, () => testReceiver(view, name)],
+    ...(isEntry ? [remove] : []),
   );
 }
 

@@ -21,6 +21,11 @@ export class RequestError extends Error {
   }
 }
 
+/** Whether the server refused a request, so that the same one is refused again. */
+export function isRefused({ status }) {
+  return status >= 400 && status < 500 && status !== 429;
+}
+
 /**
  * GET as JSON.
  *

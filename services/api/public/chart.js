@@ -1,8 +1,10 @@
 // A card with the chart of one metric. uPlot draws on a canvas, in the colours of the page.
 
 import { serverNow } from './api.js';
-import { element, said, setText } from './dom.js';
+import { drawCrosses, drawNotes } from './chart-marks.js';
+import { element, said, setText, setValue } from './dom.js';
 import { age, moment, quantity, symbol, ticksWithUnit } from './format.js';
+import { LimitLines } from './limit-lines.js';
 import { Series } from './series.js';
 
 // From a classic script: the module of uPlot is three times the size of its minified script.
@@ -18,18 +20,22 @@ export class Chart {
   /** The text to show in place of a chart, or null. */
   #state = 'Reading the history…';
   #unit = null;
+  #marks = { notes: [], wrong: [] };
   #sign = element('span', { class: 'unit' });
   #value = element('b');
   #when = element('span');
   #box = element('div', { class: 'plot', role: 'img' });
   #reason = element('p', { class: 'no-data' });
   #resized = new ResizeObserver(() => this.#resize());
+  #limits;
   metric;
   card;
 
-  constructor(metric, range) {
+  /** @param onLimit called with a limit of an alert rule and its new value, see `LimitLines` */
+  constructor(metric, range, onLimit) {
     this.metric = metric;
     this.#range = range;
+    this.#limits = new LimitLines(onLimit);
     this.#series = new Series(range);
     this.#box.append(this.#reason);
     this.card = element(
@@ -43,14 +49,27 @@ export class Chart {
         element('p', { class: 'reading' }, this.#value, said(', measured '), this.#when),
       ),
       this.#box,
+      // Beside the picture, because a picture cannot contain what is operated.
+      this.#limits.layer,
     );
     this.#resized.observe(this.#box);
   }
 
   /** The newest value, `time` in milliseconds. */
-  latest({ value, time, unit }) {
-    this.#latest = { value, time };
+  latest({ value, time, unit, isWrong }) {
+    this.#latest = { value, time, isWrong };
     this.unit = unit;
+  }
+
+  /** The number of readings in the time shown, or 0. */
+  get count() {
+    return this.#series.count;
+  }
+
+  /** Annotations `{from, to}` and readings that were marked as wrong, `{time, value}`, in milliseconds. */
+  set marks(marks) {
+    this.#marks = marks;
+    this.#plot?.redraw(false);
   }
 
   /** The number of points of the history; null while it is not known, and for texts. */
@@ -66,6 +85,11 @@ export class Chart {
     setText(this.#sign, sign === '' ? '' : `, ${sign}`);
     // The labels of the axis have the unit.
     this.recolour();
+  }
+
+  /** The limits of alert rules, see `limitsOf`. */
+  set limits(limits) {
+    this.#limits.limits = limits;
   }
 
   history(buckets) {
@@ -90,6 +114,12 @@ export class Chart {
   /** Draws the chart when its data have changed or the time shown has moved enough. */
   paint() {
     this.#paintReading();
+    this.#draw();
+    // After uPlot, which sets its scales in a microtask.
+    queueMicrotask(() => this.#limits.place(this.#plot, this.#box, this.#unit));
+  }
+
+  #draw() {
     const now = serverNow() / 1000;
     const moved = this.#plot !== null && now - this.#plot.scales.x.max >= this.#range.seconds / 600;
     if (!this.#dirty && !moved) return;
@@ -121,7 +151,7 @@ export class Chart {
     const shown = this.#hovered ?? this.#latest;
     if (shown === null) return;
     const now = serverNow();
-    setText(this.#value, quantity(shown.value, this.#unit));
+    setValue(this.#value, quantity(shown.value, this.#unit), shown.isWrong === true);
     const ago = age((now - shown.time) / 1000);
     setText(
       this.#when,
@@ -191,7 +221,15 @@ export class Chart {
         bound,
       ],
       bands: [{ series: [3, 2], fill: colour('--accent-wash') }],
-      hooks: { setCursor: [(plot) => this.#hover(plot)] },
+      hooks: {
+        setCursor: [(plot) => this.#hover(plot)],
+        draw: [
+          (plot) => {
+            drawNotes(plot, this.#marks.notes, colour('--note'), SECOND);
+            drawCrosses(plot, this.#marks.wrong, colour('--bad'), 'y', SECOND);
+          },
+        ],
+      },
     };
     this.#plot = new uPlot(options, columns, this.#box);
   }
@@ -216,6 +254,8 @@ export function padded(_plot, low, high) {
   return [low - room, high + room];
 }
 
+/** Milliseconds of a unit of the time axis. */
+const SECOND = 1000;
 /** Space at the left and right of the plot, and the smallest gap between labels of the time axis. CSS pixels. */
 const Y_AXIS = 52;
 const RIGHT_PADDING = 18;

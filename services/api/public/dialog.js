@@ -92,8 +92,79 @@ export function labelled(name, field) {
   return element('label', { class: 'labelled' }, name, field);
 }
 
+/** A field for date and time, to the second. */
+export function dateField(value = '') {
+  return element('input', { class: 'field', type: 'datetime-local', step: '1', value });
+}
+
 /** @param choices pairs of value and text */
 export function selectField(choices) {
   const options = choices.map(([value, text]) => element('option', { value }, text));
   return element('select', { class: 'field' }, ...options);
+}
+
+/**
+ * Shows a dialog with content that its buttons change, and a button that closes it.
+ *
+ * @param name of the dialog, for a screen reader
+ * @param said a `statusLine`
+ */
+export function openDialog({ name, title, said }, ...content) {
+  const close = element('button', { type: 'button' }, 'Close');
+  const dialog = element(
+    'dialog',
+    { 'aria-label': name },
+    element('h2', {}, title),
+    ...content,
+    said,
+    element('div', { class: 'tools' }, close),
+  );
+  close.addEventListener('click', () => dialog.close());
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+/** The place for what buttons did. */
+export function statusLine() {
+  return element('p', { class: 'said', role: 'status' });
+}
+
+/** Runs the work of a button. When it fails, the error is shown in `said`. */
+export async function attempt(said, work) {
+  try {
+    said.replaceChildren();
+    await work();
+  } catch (error) {
+    setText(said, error.message);
+  }
+}
+
+/** A row of a list: a text, and buttons as `[text, name for a screen reader, work]`. What fails is shown in `said`. */
+export function listRow(said, text, ...buttons) {
+  const tools = buttons.map(([label, name, work]) => {
+    const button = element('button', { type: 'button', 'aria-label': name }, label);
+    button.addEventListener('click', () => void attempt(said, work));
+    return button;
+  });
+  return element('li', {}, element('p', {}, text), element('div', { class: 'tools' }, ...tools));
+}
+
+/** Shows rows, or a row that explains why there are none. */
+export function fillList(list, rows, none) {
+  list.replaceChildren(...(rows.length === 0 ? [element('li', { class: 'none' }, none)] : rows));
+}
+
+/** A button that does `work`. What fails is shown in `said`. */
+export function workButton(text, said, work) {
+  const button = element('button', { type: 'button' }, text);
+  button.addEventListener('click', () => void attempt(said, work));
+  return button;
+}
+
+/** Shows a text that can be selected and copied. */
+export async function showText({ title, text, name, value }) {
+  const field = element('input', { class: 'field', readonly: '', value });
+  field.addEventListener('focus', () => field.select());
+  await ask({ title, text, action: 'Done', label: labelled(name, field) });
 }

@@ -22,6 +22,14 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Sets the text of a value, crossed when its reading was marked as wrong. */
+export function setValue(node, text, isWrong) {
+  setText(node, text);
+  if (node.hasAttribute('data-wrong') === isWrong) return;
+  node.toggleAttribute('data-wrong', isWrong);
+  node.title = isWrong ? 'Marked as wrong' : '';
+}
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 export function svg(tag, attributes = {}, ...children) {

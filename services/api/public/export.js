@@ -1,6 +1,6 @@
 // Downloads readings as a file.
 
-import { ask, labelled, selectField } from './dialog.js';
+import { ask, dateField, labelled, selectField } from './dialog.js';
 import { $, element } from './dom.js';
 
 const FORMATS = [
@@ -39,8 +39,4 @@ async function exportReadings(device) {
   document.body.append(link);
   link.click();
   link.remove();
-}
-
-function dateField() {
-  return element('input', { class: 'field', type: 'datetime-local' });
 }

@@ -16,6 +16,9 @@ const KEY_PAN = 0.25;
  * - `pinch(before, after)`: positions of two fingers when the second one touched, and now
  * - `begin()`: two fingers touched. The time shown now is that of `before`
  * - `select(start, end, isDone)`: a part was chosen, or with `isDone` false is being chosen. null and null: none
+ * - `isPicking()`: whether a click or a drag of a mouse or a finger chooses a time or a span
+ * - `pick(start, end)`: what was chosen. `end` is null for a time, and `start` too with the Enter key
+ * - `cancel()`: the Escape key
  * - `cursor(share)`: null without a cursor
  * - `moveCursor(step)`: one step to later or earlier times, 1 or -1
  * - `home()`, `end()`: to the first reading, and to now
@@ -23,7 +26,7 @@ const KEY_PAN = 0.25;
 export function attachGestures(surface, on) {
   /** Pointer id -> position, of the fingers or the button that is down. */
   const held = new Map();
-  /** 'select', 'pan', 'pinch', 'read', or null. */
+  /** 'select', 'pan', 'pinch', 'read', 'pick', or null. */
   let mode = null;
   let start = 0;
   let before = [];
@@ -45,6 +48,8 @@ export function attachGestures(surface, on) {
       before = [...held.values()];
       on.cursor(null);
       on.begin();
+    } else if (on.isPicking()) {
+      mode = 'pick';
     } else if (event.pointerType === 'touch') {
       mode = 'read';
       on.cursor(share);
@@ -61,8 +66,9 @@ export function attachGestures(surface, on) {
     }
     held.set(event.pointerId, share);
     if (mode === 'pinch') on.pinch(before, [...held.values()]);
-    if (mode === 'read' || mode === 'select') on.cursor(share);
-    if (mode === 'select') on.select(...(isDrag(share) ? [start, share] : [null, null]), false);
+    if (mode === 'read' || mode === 'select' || mode === 'pick') on.cursor(share);
+    if (mode === 'select' || mode === 'pick')
+      on.select(...(isDrag(share) ? [start, share] : [null, null]), false);
     if (mode === 'pan') {
       on.pan(start - share);
       start = share;
@@ -71,13 +77,19 @@ export function attachGestures(surface, on) {
 
   const release = (event) => {
     if (!held.delete(event.pointerId)) return;
-    if (mode === 'select') {
+    const ended = mode;
+    // A finger that stays after a pinch does nothing until it touches again.
+    mode = null;
+    if (ended === 'select') {
       const share = shareOf(event);
       if (event.type === 'pointerup' && isDrag(share)) on.select(start, share, true);
       else on.select(null, null, false);
     }
-    // A finger that stays after a pinch does nothing until it touches again.
-    mode = null;
+    if (ended === 'pick') {
+      const share = shareOf(event);
+      on.select(null, null, false);
+      if (event.type === 'pointerup') on.pick(...(isDrag(share) ? [start, share] : [share, null]));
+    }
   };
   surface.addEventListener('pointerup', release);
   surface.addEventListener('pointercancel', release);
@@ -127,8 +139,10 @@ function keyAction({ key, shiftKey }, on) {
       return on.home;
     case 'End':
       return on.end;
+    case 'Enter':
+      return on.isPicking() ? () => on.pick(null, null) : null;
     case 'Escape':
-      return () => on.cursor(null);
+      return on.cancel;
     default:
       return null;
   }

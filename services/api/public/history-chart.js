@@ -2,6 +2,7 @@
 // pixels here, because they must contain every minimum and maximum.
 
 import { padded, ruler } from './chart.js';
+import { drawCrosses, drawNotes } from './chart-marks.js';
 import { element } from './dom.js';
 import { ticksWithUnit } from './format.js';
 import { COLOURS } from './history-lines.js';
@@ -33,7 +34,7 @@ export class HistoryChart {
   #plot = null;
   /** Axes as `{key, unit}`, in the order of their first lines. */
   #axes = [];
-  #drawn = { lines: [], span: null, zone: 'UTC' };
+  #drawn = { lines: [], notes: [], span: null, zone: 'UTC' };
   #colours = [];
   #style = null;
   #font = '';
@@ -59,8 +60,8 @@ export class HistoryChart {
   }
 
   /**
-   * @param drawn `{lines, span, zone}`. A line is `{axis, columns, parts, colour, isEarlier, extent}`; `axis` is the key
-   *   of an axis, and `extent` the smallest and largest value, or null
+   * @param drawn `{lines, notes, span, zone}`. A line is `{axis, columns, parts, wrong, colour, isEarlier, extent}`; `axis`
+   *   is the key of an axis, and `extent` the smallest and largest value, or null. A note is `{from, to}`
    */
   draw(drawn) {
     // The labels of the time axis depend on the zone.
@@ -80,15 +81,15 @@ export class HistoryChart {
   }
 
   /**
-   * The chart with a title and the names of its lines, as a picture.
+   * The chart with a title, the names of its lines and the texts of its annotations, as a picture.
    *
    * @returns a promise of a Blob, or of null without a chart
    */
-  async picture(title, names) {
+  async picture(title, names, notes) {
     if (this.#plot === null) return null;
     const { canvas } = this.#plot.ctx;
     const ratio = canvas.width / this.#plot.width;
-    const top = (names.length + 1.5) * TEXT_HEIGHT;
+    const top = (names.length + notes.length + 1.5) * TEXT_HEIGHT;
     const height = Math.round(canvas.height + top * ratio);
     const picture = element('canvas', { width: canvas.width, height });
     const context = picture.getContext('2d');
@@ -111,6 +112,8 @@ export class HistoryChart {
       context.fillStyle = this.#colour('--ink');
       context.fillText(name, NO_AXIS + 32, y);
     }
+    for (const [index, note] of notes.entries())
+      context.fillText(note, NO_AXIS, (names.length + index + 2) * TEXT_HEIGHT);
     return new Promise((resolve) => picture.toBlob(resolve, 'image/png'));
   }
 
@@ -192,12 +195,13 @@ export class HistoryChart {
 
   #drawLines(plot) {
     const { ctx: context, bbox } = plot;
-    const { lines } = this.#drawn;
+    const { lines, notes } = this.#drawn;
     const ratio = context.canvas.width / plot.width;
     context.save();
     context.beginPath();
     context.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     context.clip();
+    drawNotes(plot, notes, this.#colour('--note'));
     // Earlier periods are beneath.
     for (const line of lines.toSorted((a, b) => b.isEarlier - a.isEarlier)) {
       this.#asLine(context, line, ratio);
@@ -206,6 +210,7 @@ export class HistoryChart {
       drawExtremes(plot, line, ratio * LINE_WIDTH);
       context.globalAlpha = alpha;
       drawParts(plot, line, ratio);
+      drawCrosses(plot, line.wrong, context.strokeStyle, line.axis);
     }
     context.restore();
   }
@@ -216,7 +221,8 @@ export class HistoryChart {
     context.strokeStyle = this.#colours[colour % COLOURS];
     context.fillStyle = context.strokeStyle;
     context.lineWidth = ratio * LINE_WIDTH;
-    context.lineJoin = 'round';
+    // There is a point in nearly each column, so round joins cannot be seen, and cost time.
+    context.lineJoin = 'bevel';
     context.setLineDash(dash.map((length) => length * ratio));
     context.globalAlpha = isEarlier ? EARLIER_ALPHA : 1;
   }
@@ -225,14 +231,21 @@ export class HistoryChart {
 /** A series that uPlot does not draw, and whose values do not change its scale. */
 const SILENT = { auto: false, paths: () => null, points: { show: false } };
 
-/** A bar in each column, from its smallest to its largest value. */
+/** A bar for each run of columns with the same values, from the smallest to the largest one. */
 function drawExtremes({ ctx, bbox, valToPos }, { axis, columns: { low, high } }, thickness) {
   const step = bbox.width / low.length;
-  for (const [column, least] of low.entries()) {
+  for (let column = 0, next = 0; column < low.length; column = next) {
+    const [least, most] = [low[column], high[column]];
+    for (next = column + 1; low[next] === least && high[next] === most; ) next += 1;
     if (Number.isNaN(least)) continue;
-    const top = valToPos(high[column], axis, true);
+    const top = valToPos(most, axis, true);
     const bottom = valToPos(least, axis, true);
-    ctx.fillRect(bbox.left + column * step, top - thickness / 2, step, bottom - top + thickness);
+    ctx.fillRect(
+      bbox.left + column * step,
+      top - thickness / 2,
+      (next - column) * step,
+      bottom - top + thickness,
+    );
   }
 }
 

@@ -7,10 +7,14 @@ import { spanIn } from './zoned-time.js';
 /** Buttons zoom by this factor, and move by this share of the time shown. */
 const ZOOM = 2;
 const PAN = 0.25;
+/** What a time or a span in the chart is chosen for. */
+const CHOICES = ['annotate', 'readings'];
+const HOW =
+  'Click a time in the chart, or drag over a span. With the keyboard, Shift and the arrow keys move, and Enter chooses.';
 
 /**
- * Calls `on.change(part of a view)`, `on.zoom(factor)`, `on.pan(share)`, `on.goTo()`, `on.add()`, `on.csv()`, `on.png()`
- * and `on.link()`.
+ * Calls `on.change(part of a view)`, `on.zoom(factor)`, `on.pan(share)`, `on.goTo()`, `on.add()`, `on.csv()`, `on.png()`,
+ * `on.link()`, and `on.choose(what)` for a time in the chart, with a key of CHOICES.
  */
 export function initControls(on) {
   for (const { label, range } of RANGES) {
@@ -33,6 +37,15 @@ export function initControls(on) {
   onClick('csv', on.csv);
   onClick('png', on.png);
   onClick('link', on.link);
+  for (const choice of CHOICES) onClick(choice, () => on.choose(choice));
+}
+
+/** Shows what a time in the chart is chosen for, or null. */
+export function paintChoice(chosen) {
+  for (const choice of CHOICES)
+    $(`history-${choice}`).setAttribute('aria-pressed', String(choice === chosen));
+  setText($('history-said'), chosen === null ? '' : HOW);
+  if (chosen !== null) $('history-surface').focus();
 }
 
 /** Shows the state of a view. */

@@ -1,6 +1,6 @@
 // The dialogs of the history view: times, further lines, and the link.
 
-import { ask, labelled, selectField } from './dialog.js';
+import { ask, dateField, labelled, selectField, showText } from './dialog.js';
 import { element } from './dom.js';
 import { byInterest, collator } from './format.js';
 import { LEAST_SPAN } from './view-state.js';
@@ -15,7 +15,7 @@ const EVERY = '';
  * @returns `{from, to}`, or null when the visitor cancels or the times are not a range
  */
 export async function askTimes(span, zone) {
-  const [from, to] = [dateField(fieldText(span.from, zone)), dateField('')];
+  const [from, to] = [dateField(fieldText(span.from, zone)), dateField()];
   const fields = element('div', {}, labelled('From', from), labelled('To (empty: as long as now)', to));
   const text = `Times are in the zone ${zone}.`;
   if ((await ask({ title: 'Go to', text, action: 'Show', label: fields })) === null) return null;
@@ -75,16 +75,9 @@ export async function giveLink(url) {
     return 'The link was copied.';
   } catch {
     // Without TLS, browsers have no clipboard for pages.
-    const field = element('input', { class: 'field', readonly: '', value: url });
-    field.addEventListener('focus', () => field.select());
-    const label = labelled('Link', field);
-    await ask({ title: 'Link', text: 'It opens what is shown now.', action: 'Done', label });
+    await showText({ title: 'Link', text: 'It opens what is shown now.', name: 'Link', value: url });
     return '';
   }
-}
-
-function dateField(value) {
-  return element('input', { class: 'field', type: 'datetime-local', step: '1', value });
 }
 
 function fill(select, choices) {

@@ -16,7 +16,10 @@ let reading = new AbortController();
 let readAt = 0;
 let hasFailed = false;
 
-/** Reads the figures of lines in a time, and aborts the requests for those of another one. */
+/**
+ * Reads the figures of lines in a time, and aborts the requests for those of another one. Resolves to the number of
+ * readings, or to null when it was aborted.
+ */
 export async function refreshFigures(lines, span, zone) {
   reading.abort();
   reading = new AbortController();
@@ -26,27 +29,27 @@ export async function refreshFigures(lines, span, zone) {
   let completeFrom = 0;
   const found = new Map();
   for (const line of lines) paintFigures(line, undefined);
+  const periods = Map.groupBy(lines, (line) => offsetOf(line, span.from, zone));
   await Promise.all(
-    lines.map(async (line) => {
-      const offset = offsetOf(line, span.from, zone);
+    [...periods].map(async ([offset, members]) => {
       const [from, to] = [Math.max(0, span.from - offset), span.to - offset];
       if (to <= from) return;
-      try {
-        const answer = await readFigures(line.key, from, to, signal);
-        completeFrom = Math.max(completeFrom, answer.completeFrom ?? 0);
-        found.set(line.id, answer.figures);
-      } catch (error) {
-        failure = explain(error);
+      const keys = members.map(({ key }) => key);
+      for (const [index, { value, reason }] of (await readFigures(keys, from, to, signal)).entries()) {
+        if (reason !== undefined) failure = explain(reason);
+        completeFrom = Math.max(completeFrom, value?.completeFrom ?? 0);
+        found.set(members[index].id, value?.buckets[0] ?? null);
       }
     }),
   );
-  if (signal.aborted) return;
+  if (signal.aborted) return null;
   for (const line of lines) paintFigures(line, found.get(line.id) ?? null);
   hasFailed = failure !== null;
   complain('history-figures', failure);
   const before = momentIn(completeFrom, zone);
   const note = `Readings before ${before} were deleted, so figures can be incomplete.`;
   setText($('history-note'), completeFrom === 0 ? '' : note);
+  return [...found.values()].reduce((sum, figures) => sum + (figures?.count ?? 0), 0);
 }
 
 /** Aborts the requests, because other lines or another view are shown. */

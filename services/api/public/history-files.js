@@ -1,11 +1,16 @@
-// What the history view shows, as files and as a link. `shown` is `{lines, span}`.
+// What the history view shows, as files and as a link. `shown` is `{lines, notes, span, zone}`.
 
 import { $, element, setText } from './dom.js';
+import { middleCut } from './format.js';
 import { giveLink } from './history-dialogs.js';
 import { later } from './history-drawing.js';
 import { csvOf } from './history-lines.js';
 import { nameOf } from './history-table.js';
 import { hashOf } from './view-state.js';
+import { momentIn } from './zoned-time.js';
+
+/** Characters of an annotation in a picture. */
+const MOST_NOTE = 100;
 
 /** The buckets of each line in the time shown, at their own times. */
 export function saveCsv({ lines, span }) {
@@ -18,8 +23,9 @@ export function saveCsv({ lines, span }) {
   download('history.csv', new Blob([csvOf(shown)], { type: 'text/csv' }));
 }
 
-export async function savePicture(chart, { lines }) {
-  const blob = await chart.picture($('history-span').textContent, lines.map(nameOf));
+export async function savePicture(chart, { lines, notes, zone }) {
+  const texts = notes.map(({ from, text }) => middleCut(`${momentIn(from, zone)}: ${text}`, MOST_NOTE));
+  const blob = await chart.picture($('history-span').textContent, lines.map(nameOf), texts);
   if (blob !== null) download('history.png', blob);
 }
 

@@ -1,6 +1,6 @@
 // Which lines a view has, their axes, and their figures as CSV. Pure functions.
 
-import { byInterest, collator, isHousekeeping, symbol } from './format.js';
+import { byInterest, isHousekeeping, symbol } from './format.js';
 import { EARLIER } from './view-state.js';
 import { shifted } from './zoned-time.js';
 
@@ -31,13 +31,12 @@ export function seriesOf({ name, metrics }) {
  * The series of a view, and those of all sensors of its sites: `{series, left}`. `left` is the number of series beyond
  * the limit.
  *
- * @param all the sensors that are known
+ * @param all the sensors that are known, in the order of their lines
  */
 export function linesOf(view, all) {
   const found = new Map(view.series.map((each) => [keyOf(each), each]));
   for (const { site, metric } of view.groups) {
-    const members = [...all].filter((sensor) => sensor.site === site && isNumber(sensor, metric));
-    members.sort((a, b) => collator.compare(a.name, b.name));
+    const members = all.filter((sensor) => sensor.site === site && isNumber(sensor, metric));
     for (const { name } of members) found.set(keyOf({ device: name, metric }), { device: name, metric });
   }
   const series = [...found.values()];

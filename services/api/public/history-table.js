@@ -7,6 +7,8 @@ import { hrefOf } from './sensor-list.js';
 import { EARLIER } from './view-state.js';
 
 const FIGURES = ['min', 'mean', 'max', 'last'];
+/** Figures that are the value of a reading which can be shown. */
+const EXTREMES = new Set(['min', 'max']);
 
 /** Id of a line -> its cells. */
 const cells = new Map();
@@ -17,10 +19,10 @@ export function nameOf({ device, metric, earlier }) {
   return earlier === null ? name : `${name}, ${EARLIER[earlier].label}`;
 }
 
-/** Replaces the rows. `remove(line)` is called for the button of a line. */
-export function listLines(lines, remove) {
+/** Replaces the rows. Calls `on.remove(line)`, and `on.inspect(line, figure)` for `min` and `max`. */
+export function listLines(lines, on) {
   cells.clear();
-  $('history-rows').replaceChildren(...lines.map((line) => rowOf(line, remove)));
+  $('history-rows').replaceChildren(...lines.map((line) => rowOf(line, on)));
   $('history-table').hidden = lines.length === 0;
 }
 
@@ -33,6 +35,7 @@ export function paintFigures({ id, unit }, figures) {
   for (const figure of FIGURES) {
     const value = figures?.[figure];
     setText(row[figure], typeof value === 'number' ? quantity(value, unit) : '–');
+    if (EXTREMES.has(figure)) row[figure].disabled = typeof value !== 'number';
   }
 }
 
@@ -52,7 +55,7 @@ function rangeText({ min, max }) {
   return `${measure(min)} – ${measure(max)}`;
 }
 
-function rowOf(line, remove) {
+function rowOf(line, on) {
   const { id, device, metric, earlier, colour } = line;
   const [number, dashes] = [colour % COLOURS, Math.floor(colour / COLOURS)];
   const swatch = element('i', { 'data-colour': number, 'data-dashes': dashes, 'aria-hidden': 'true' });
@@ -63,16 +66,24 @@ function rowOf(line, remove) {
   const what = earlier === null ? metric : `${metric}, ${EARLIER[earlier].label}`;
   const name = element('th', { scope: 'row' }, swatch, link, ' ', element('span', {}, what));
   const row = { at: element('span'), range: element('small') };
-  for (const figure of FIGURES) row[figure] = element('td', { class: figure }, '–');
+  const figures = FIGURES.map((figure) => {
+    if (!EXTREMES.has(figure)) {
+      row[figure] = element('td', { class: figure }, '–');
+      return row[figure];
+    }
+    row[figure] = element('button', { type: 'button', title: 'Show the reading', disabled: '' }, '–');
+    row[figure].addEventListener('click', () => on.inspect(line, figure));
+    return element('td', { class: figure }, row[figure]);
+  });
   const last = element('td', { class: 'remove' });
   if (earlier === null) {
     const label = `Remove ${nameOf(line)}`;
     const button = element('button', { type: 'button', 'aria-label': label }, '×');
-    button.addEventListener('click', () => remove(line));
+    button.addEventListener('click', () => on.remove(line));
     last.append(button);
   }
   const at = element('td', { class: 'at' }, row.at, ' ', row.range);
-  row.row = element('tr', { 'aria-busy': 'true' }, name, at, ...FIGURES.map((figure) => row[figure]), last);
+  row.row = element('tr', { 'aria-busy': 'true' }, name, at, ...figures, last);
   cells.set(id, row);
   return row.row;
 }

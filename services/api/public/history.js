@@ -6,16 +6,18 @@ import { complain } from './banner.js';
 import { $, setText } from './dom.js';
 import { attachGestures } from './gestures.js';
 import { HistoryChart } from './history-chart.js';
-import { initControls, paintControls } from './history-controls.js';
+import { initControls, paintChoice, paintControls } from './history-controls.js';
 import { cursorShare, paintCursors, paintSelection, placeCursor, stepCursor } from './history-cursor.js';
 import { askLine, askTimes } from './history-dialogs.js';
 import { axesOf, drawnLine } from './history-drawing.js';
 import { abortFigures, areFiguresDue, refreshFigures } from './history-figures.js';
 import { copyLink, saveCsv, savePicture } from './history-files.js';
-import { keyOf, linesOf, seriesOf } from './history-lines.js';
+import { keyOf, linesOf, offsetOf, seriesOf } from './history-lines.js';
+import { paintFlags, refreshWrong, withWrong } from './history-marks.js';
 import { readBuckets, readFirst } from './history-reads.js';
 import { listLines } from './history-table.js';
-import { explain, sensors } from './model.js';
+import { explain, sensors, sortedSensors } from './model.js';
+import { Notes } from './notes.js';
 import { levelOf, Tiles } from './tiles.js';
 import {
   EMPTY_VIEW,
@@ -33,15 +35,20 @@ import { localZone } from './zoned-time.js';
 
 /** A view is in the address, and its figures are read, after it stayed the same for this long. Milliseconds. */
 const REST_MS = 300;
-/** While the view changes, tiles are requested at this interval. Milliseconds. */
+/** While the view changes, tiles are requested at this interval, and those that arrive are drawn. Milliseconds. */
 const WANT_MS = 100;
 /** The time of the first reading is read again at this interval until it is known. Milliseconds. */
 const AGAIN_MS = 5000;
+/** Annotations and marked readings of a time until now are read again after this. Milliseconds. */
+const MARKS_MS = 60_000;
+/** Around a chosen time, readings within so many pixels are shown. */
+const NEAR = 4;
 /** Old tiles are looked for at every so many paints. */
 const BEATS = 4;
 
 const chart = new HistoryChart($('history-plot'));
-const tiles = new Tiles({ read: readTile, changed: requestDraw, failed: showFailure });
+const tiles = new Tiles({ read: readTiles, changed: arrived, failed: showFailure });
+const notes = new Notes({ list: $('history-notes'), said: $('history-said'), changed: readNotes });
 
 let isOpen = false;
 let view = EMPTY_VIEW;
@@ -51,8 +58,8 @@ let suggest = () => null;
 let span = spanOf(view.range, serverNow(), null);
 /** The range when two fingers touched. */
 let pinchedSpan = span;
-/** The time of the first reading of all series, null without one, undefined while it is not known. */
-let first;
+/** Series -> the time of its first reading, or null. */
+const firsts = new Map();
 let firstAt = Number.NEGATIVE_INFINITY;
 /** Lines as `{id, key, device, metric, unit, earlier, colour}`; `earlier` is a key of EARLIER or null. */
 let lines = [];
@@ -71,6 +78,13 @@ let rest = null;
 let wantedAt = 0;
 /** The timer of the next request of tiles, or null. */
 let wantLater = null;
+/** When tiles that arrived were drawn, and the timer of the next ones, or null. */
+let arrivedAt = Number.NEGATIVE_INFINITY;
+let arriveLater = null;
+/** When annotations and marked readings are read again. */
+let marksDue = Number.POSITIVE_INFINITY;
+/** What a time in the chart is chosen for: `annotate`, `readings`, or null. */
+let choice = null;
 
 /**
  * Shows the view in a query of the address. Without a query it shows the last view, or else a sensor.
@@ -78,11 +92,11 @@ let wantLater = null;
  * @param suggestion returns the name of that sensor, or null while no sensor is known
  */
 export function openHistory(query, suggestion) {
+  if (!isOpen) firsts.clear();
   isOpen = true;
   suggest = suggestion;
   if (query !== '') view = parseView(query);
   else if (view !== EMPTY_VIEW) writeAddress();
-  forgetFirst();
   relist();
   changed();
 }
@@ -94,6 +108,9 @@ export function leaveHistory() {
   clearTimeout(rest);
   clearTimeout(wantLater);
   abortFigures();
+  choose(null);
+  notes.clear();
+  for (const about of ['notes', 'wrong']) complain(about, null);
   tiles.want([], 0, serverNow());
   showFailure(null);
 }
@@ -119,8 +136,9 @@ export function paintHistory() {
   const moved = currentSpan().to - span.to;
   const isOld = beats++ % BEATS === 0;
   if (isDirty || isOld || (width > 0 && moved >= (span.to - span.from) / width)) requestDraw();
-  if (areFiguresDue(span, isUntilNow())) void refreshFigures(lines, currentSpan(), zoneName());
-  wantFirst();
+  if (performance.now() >= marksDue) void refresh();
+  else if (areFiguresDue(span, isUntilNow())) void refreshFigures(lines, currentSpan(), zoneName());
+  if (view.range.all) void wantFirst();
 }
 
 function isUntilNow() {
@@ -133,11 +151,12 @@ function zoneName() {
 
 /** What the chart shows. */
 function shown() {
-  return { lines: drawn, span, zone: zoneName() };
+  return { lines: drawn, notes: notes.shown, span, zone: zoneName() };
 }
 
 /** The time to show now. The old one stays until the time of the first reading is known. */
 function currentSpan() {
+  const first = firstTime();
   if (view.range.all && first === undefined) return span;
   return spanOf(view.range, serverNow(), first ?? null);
 }
@@ -156,13 +175,45 @@ function change(part) {
 /** Draws the view soon, and completes it when it does not change for a moment. */
 function changed() {
   span = currentSpan();
-  wantFirst();
+  if (view.range.all) void wantFirst();
   clearTimeout(rest);
   rest = setTimeout(() => {
     writeAddress();
-    void refreshFigures(lines, currentSpan(), zoneName());
+    // The next click can be one on All.
+    void refresh().then(wantFirst);
   }, REST_MS);
   requestDraw();
+}
+
+/** Reads the figures of the time shown, its annotations, and the readings in it that were marked as wrong. */
+async function refresh() {
+  marksDue = isUntilNow() ? performance.now() + MARKS_MS : Number.POSITIVE_INFINITY;
+  void readNotes();
+  const [wanted, shownSpan, zone] = [lines, currentSpan(), zoneName()];
+  const count = await refreshFigures(wanted, shownSpan, zone);
+  if (count !== null) await readMarks('wrong', () => refreshWrong(wanted, shownSpan, zone, count));
+}
+
+function readNotes() {
+  return readMarks('notes', () => notes.read(devices(), currentSpan(), zoneName()));
+}
+
+async function readMarks(about, read) {
+  let failure = null;
+  try {
+    await read();
+  } catch (error) {
+    failure = explain(error);
+    marksDue = performance.now() + AGAIN_MS;
+  }
+  if (!isOpen) return;
+  complain(about, failure);
+  requestDraw();
+}
+
+/** The devices of the lines. */
+function devices() {
+  return [...new Set(lines.map(({ device }) => device))];
 }
 
 /** A view that the address does not have becomes a step of the browser's history. */
@@ -181,7 +232,7 @@ function relist() {
     const series = sensor === undefined ? [] : seriesOf(sensor);
     if (series.length > 0) view = { ...view, series };
   }
-  const { series, left } = linesOf(view, sensors.values());
+  const { series, left } = linesOf(view, sortedSensors());
   const earlier = view.compare === null ? [null] : [null, view.compare];
   lines = series.flatMap(({ device, metric }, colour) => {
     const key = keyOf({ device, metric });
@@ -202,10 +253,11 @@ function relist() {
   if (ids === listed) return;
   listed = ids;
   drawn = [];
-  forgetFirst();
   abortFigures();
-  for (const key of units.keys()) if (!lines.some((line) => line.key === key)) units.delete(key);
-  listLines(lines, remove);
+  firstAt = Number.NEGATIVE_INFINITY;
+  for (const known of [units, firsts])
+    for (const key of known.keys()) if (!lines.some((line) => line.key === key)) known.delete(key);
+  listLines(lines, { remove, inspect });
   changed();
 }
 
@@ -213,16 +265,67 @@ function relist() {
 function remove({ key }) {
   const isOther = (each) => keyOf(each) !== key;
   const series = view.series.filter(isOther);
-  const left = linesOf({ ...view, series }, sensors.values()).series;
+  const left = linesOf({ ...view, series }, sortedSensors()).series;
   if (left.every(isOther)) change({ series });
   else change({ series: left.filter(isOther), groups: [] });
   $('history-add').focus();
 }
 
-async function readTile(series, ...range) {
-  const { unit, ...tile } = await readBuckets(series, ...range);
-  if (unit !== undefined) units.set(series, unit);
-  return tile;
+/** Shows the readings at the minimum or the maximum of a line. */
+async function inspect(line, figure) {
+  try {
+    const offset = offsetOf(line, span.from, zoneName());
+    const { findExtreme, openReadings } = await import('./readings-dialog.js');
+    const range = await findExtreme(
+      line.key,
+      { from: Math.max(0, span.from - offset), to: span.to - offset },
+      figure,
+    );
+    if (range !== null) await openReadings([line], range, zoneName(), changedReadings);
+  } catch (error) {
+    setText($('history-said'), explain(error));
+  }
+}
+
+/** Readings were marked or restored. */
+function changedReadings({ device, metric, from, to }) {
+  tiles.expire(keyOf({ device, metric }), from, to);
+  void refresh();
+  requestDraw();
+}
+
+/** Begins the choice of a time in the chart, or ends it with null or the same choice. */
+function choose(wanted) {
+  choice = wanted === choice ? null : wanted;
+  paintChoice(choice);
+}
+
+/** A time in the chart was chosen, by shares of the time shown. Without shares it is the one at the cursor. */
+async function chosen(start, end) {
+  const what = choice;
+  choose(null);
+  const timeAt = (share) => Math.round(span.from + share * (span.to - span.from));
+  const at = timeAt(start ?? cursorShare(span) ?? 0.5);
+  const other = end === null ? null : timeAt(end);
+  const range =
+    other === null ? { from: at, to: null } : { from: Math.min(at, other), to: Math.max(at, other) };
+  if (what === 'annotate') {
+    await notes.add(devices(), range, zoneName());
+    return;
+  }
+  const near = (NEAR * (span.to - span.from)) / Math.max(1, chart.area.width);
+  const around = { from: Math.max(0, Math.floor(at - near)), to: Math.ceil(at + near) };
+  const present = lines.filter(({ earlier }) => earlier === null);
+  if (present.length === 0) return;
+  const { openReadings } = await import('./readings-dialog.js');
+  await openReadings(present, other === null ? around : range, zoneName(), changedReadings);
+}
+
+async function readTiles(keys, ...range) {
+  const answers = await readBuckets(keys, ...range);
+  for (const [index, { value }] of answers.entries())
+    if (value?.unit !== undefined) units.set(keys[index], value.unit);
+  return answers;
 }
 
 function showFailure(error) {
@@ -230,29 +333,46 @@ function showFailure(error) {
   complain('history-tiles', failure);
 }
 
-function wantFirst() {
-  if (first !== undefined || !view.range.all || performance.now() - firstAt < AGAIN_MS) return;
-  void findFirst();
+/** The time of the first reading of all lines: null without one, undefined while it is not known. */
+function firstTime() {
+  const times = lines.map(({ key }) => firsts.get(key));
+  if (times.includes(undefined)) return undefined;
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
 }
 
-function forgetFirst() {
-  first = undefined;
-  firstAt = Number.NEGATIVE_INFINITY;
+/** Reads the times of first readings that are not known. */
+async function wantFirst() {
+  const isKnown = firstTime() !== undefined;
+  if (!isOpen || isKnown || performance.now() - firstAt < AGAIN_MS) return;
+  try {
+    await findFirst();
+    if (isOpen && view.range.all) changed();
+  } catch (error) {
+    if (isOpen && view.range.all) showFailure(error);
+  }
 }
 
+/** @throws {RequestError} */
 async function findFirst() {
   firstAt = performance.now();
-  const wanted = listed;
-  const keys = new Set(lines.map(({ key }) => key));
-  try {
-    const times = await Promise.all([...keys].map((key) => readFirst(key, serverNow())));
-    if (wanted !== listed) return;
-    const known = times.filter((time) => time !== null);
-    first = known.length === 0 ? null : Math.min(...known);
-    changed();
-  } catch (error) {
-    showFailure(error);
-  }
+  const keys = [...new Set(lines.map(({ key }) => key).filter((key) => !firsts.has(key)))];
+  const times = await readFirst(keys, serverNow());
+  for (const [index, key] of keys.entries()) firsts.set(key, times[index]);
+}
+
+/** Draws tiles that arrived: the first and the last ones at once, because all lines are drawn again each time. */
+function arrived() {
+  const wait = WANT_MS - (performance.now() - arrivedAt);
+  if (!tiles.isReading || wait <= 0) drawArrived();
+  else arriveLater ??= setTimeout(drawArrived, wait);
+}
+
+function drawArrived() {
+  clearTimeout(arriveLater);
+  arriveLater = null;
+  arrivedAt = performance.now();
+  requestDraw();
 }
 
 function requestDraw() {
@@ -269,14 +389,16 @@ function draw() {
   paintControls(view, span, zoneName());
   chart.layOut(axesOf(lines));
   const { left, width } = chart.area;
-  Object.assign($('history-surface').style, { left: `${left}px`, width: `${width}px` });
+  for (const id of ['history-surface', 'history-flags'])
+    Object.assign($(id).style, { left: `${left}px`, width: `${width}px` });
   if (width === 0) return;
   const pixels = Math.round(width);
   const level = levelOf(span.to - span.from, pixels);
-  drawn = lines.map((line) => drawnLine(line, tiles, { span, zone: zoneName(), level, pixels }));
+  drawn = lines.map((line) => withWrong(drawnLine(line, tiles, { span, zone: zoneName(), level, pixels })));
   chart.draw(shown());
   want(level);
-  paintState();
+  paintState(level);
+  paintFlags(notes.shown, span, (id) => notes.focus(id));
   paintCursors(shown());
 }
 
@@ -286,16 +408,26 @@ function want(level) {
   wantLater = null;
   const wait = WANT_MS - (performance.now() - wantedAt);
   if (wait > 0) {
-    wantLater = setTimeout(requestDraw, wait);
+    wantLater = setTimeout(() => {
+      // A drawing that is due requests them too.
+      if (isRequested) return;
+      want(level);
+      paintState(level);
+    }, wait);
     return;
   }
   wantedAt = performance.now();
-  const parts = drawn.map(({ part }) => part);
-  tiles.want(parts, level, serverNow());
+  tiles.want(
+    drawn.map(({ part }) => part),
+    level,
+    serverNow(),
+    drawn.flatMap(({ beside }) => beside),
+  );
 }
 
-function paintState() {
-  const isBusy = tiles.isReading || wantLater !== null;
+function paintState(level) {
+  const parts = drawn.map(({ part }) => part);
+  const isBusy = tiles.isReading || (wantLater !== null && tiles.lacks(parts, level));
   $('history-plot').setAttribute('aria-busy', String(isBusy));
   $('history-none').hidden = drawn.some(({ extent }) => extent !== null);
   const text = isBusy ? 'Reading the history…' : (failure ?? 'No readings in this time.');
@@ -331,8 +463,13 @@ function lastOf(length) {
 }
 
 async function goHome() {
-  if (first === undefined) await findFirst();
-  if (typeof first === 'number') move({ from: first, to: first + span.to - span.from });
+  try {
+    if (firstTime() === undefined) await findFirst();
+  } catch (error) {
+    showFailure(error);
+  }
+  const first = firstTime() ?? null;
+  if (first !== null) move({ from: first, to: first + span.to - span.from });
 }
 
 initControls({
@@ -352,6 +489,7 @@ initControls({
   csv: () => saveCsv(shown()),
   png: () => savePicture(chart, shown()),
   link: () => copyLink(view, span),
+  choose,
 });
 attachGestures($('history-surface'), {
   zoom: zoomBy,
@@ -363,6 +501,12 @@ attachGestures($('history-surface'), {
   select(start, end, isDone) {
     paintSelection(isDone ? null : start, end);
     if (isDone) move(selected(span, start, end, serverNow()));
+  },
+  isPicking: () => choice !== null,
+  pick: (start, end) => void chosen(start, end),
+  cancel() {
+    if (choice !== null) choose(null);
+    placeCursor(shown(), null);
   },
   cursor: (share) => placeCursor(shown(), share),
   moveCursor: (step) => stepCursor(shown(), step),

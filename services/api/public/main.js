@@ -7,6 +7,7 @@ import { $, setText } from './dom.js';
 import { initExport } from './export.js';
 import { follow } from './feed.js';
 import { offerAddresses } from './first-steps.js';
+import { initManage } from './manage.js';
 import { paintMap } from './map.js';
 import { learn, learnPauses, load, readingState, sensors } from './model.js';
 import { initOverview, paintOverview } from './overview.js';
@@ -25,6 +26,7 @@ import {
 import { addGap, addLive, initSensorView, paintSensor, show, shownSensor } from './sensor-view.js';
 import { initSession } from './session.js';
 
+const ANNOTATION_METRIC = 'annotation';
 const PAINT_MS = 250;
 const POLL_MS = 2000;
 const RELOAD_MS = 300_000;
@@ -224,6 +226,7 @@ initSensorList(reveal);
 initSensorView();
 initExport(shownSensor);
 initPipeline();
+initManage();
 initOverview();
 addEventListener('hashchange', () => {
   route();
@@ -246,6 +249,8 @@ follow({
   },
   readings(list) {
     for (const reading of list) {
+      // A note that a sensor publishes is read with the other annotations.
+      if (reading.metric === ANNOTATION_METRIC) continue;
       const sensor = learn(reading);
       if (sensor !== null) touch(sensor);
       addLive(reading);

@@ -1,11 +1,12 @@
 // The page's data about the sensors. Their size is bounded, and this module does not use the DOM.
 
 import { get } from './api.js';
-import { byInterest, middleCut } from './format.js';
+import { byInterest, collator, middleCut } from './format.js';
 import { usualPause } from './series.js';
+import { wrongNumber } from './wrong-value.js';
 
 /** Largest number of sensors in the list. */
-const MAX_SENSORS = 2000;
+const MAX_SENSORS = 10_000;
 const MAX_METRICS = 40;
 /** Longest label of a sensor that is shown, characters. */
 const MAX_LABEL = 100;
@@ -17,19 +18,22 @@ export const SPARK_POINTS = 32;
 const PAUSES = 3;
 const LEAST_QUIET = 300;
 const MOST_UNKNOWN = 86_400;
-const LATEST_AT_ONCE = 200;
+const LATEST_AT_ONCE = 2000;
 /** The device of annotations that concern all devices. It is no sensor. */
 const ALL_DEVICES = '@all';
 
 /**
- * Sensors by name: `{name, site, city, kind, year, attributes, metrics: Map(metric -> {value, time, unit}), seen, pause, spark}`.
- * `pause` is the usual one between reports in seconds, null if it is not known, and `judged` the report after which it was learned.
+ * Sensors by name: `{name, site, city, kind, year, attributes, metrics: Map(metric -> {value, time, unit, isWrong}), seen, pause, spark}`.
+ * `isWrong`: a person marked the reading as wrong, and `value` is its number. `pause` is the usual one between reports in seconds, null if it is not known, and `judged` the report after which it was learned.
  */
 export const sensors = new Map();
 
 let full = false;
 /** Counts changes of what the registry has about sensors. */
 let descriptions = 0;
+/** The sensors in the order of the list, and what the order was found for. */
+let sorted = [];
+let sortedFor = '';
 let learning = false;
 /** 'loading', 'ready', or 'failed' with the error. */
 const progress = { state: 'loading', error: null };
@@ -71,13 +75,20 @@ async function readAll() {
     }
     cursor = page.next ?? undefined;
   } while (cursor !== undefined && !full);
-  const names = [...sensors.keys()];
-  for (let start = 0; start < names.length; start += LATEST_AT_ONCE) {
-    const { readings } = await get('v1/readings/latest', {
-      device: names.slice(start, start + LATEST_AT_ONCE),
-    });
+  cursor = undefined;
+  do {
+    const { readings, next } = await get('v1/readings/latest', { limit: LATEST_AT_ONCE, cursor });
     for (const reading of readings) learn(reading);
-  }
+    cursor = next ?? undefined;
+    // Both lists are by name. Devices beyond the limit are not listed.
+    if (full && readings.length > 0 && !sensors.has(readings.at(-1).device)) return;
+  } while (cursor !== undefined);
+}
+
+/** Reads the latest readings of a device. @throws {RequestError} */
+export async function readLatest(device) {
+  const { readings } = await get('v1/readings/latest', { device });
+  for (const reading of readings) learn(reading);
 }
 
 /**
@@ -94,9 +105,28 @@ export function describe({ name, site, city, kind, year, attributes }) {
   return true;
 }
 
-/** A number that changes when names, sites or kinds of sensors change. */
-export function descriptionCount() {
-  return descriptions;
+/** A text that changes when there are other sensors, or when their names, sites or kinds change. */
+export function contentsOfSensors() {
+  return `${sensors.size} ${descriptions}`;
+}
+
+/** All sensors by site, then by title. Those without a site are last. */
+export function sortedSensors() {
+  const contents = contentsOfSensors();
+  if (contents === sortedFor) return sorted;
+  sortedFor = contents;
+  // New ones follow those that are sorted, which takes few comparisons.
+  const fresh = [...sensors.values()].slice(sorted.length);
+  const entries = [...sorted, ...fresh].map((sensor) => ({ sensor, title: titleOf(sensor.name) }));
+  entries.sort((a, b) => bySite(a.sensor.site, b.sensor.site) || collator.compare(a.title, b.title));
+  sorted = entries.map(({ sensor }) => sensor);
+  return sorted;
+}
+
+/** Sites that only differ in case or in leading zeros are different ones. */
+function bySite(a, b) {
+  if (a === b) return 0;
+  return Number(a === '') - Number(b === '') || collator.compare(a, b) || (a < b ? -1 : 1);
 }
 
 /** What the list shows of a sensor besides its readings, as a text. */
@@ -125,8 +155,11 @@ export function learn(reading) {
   const known = sensor.metrics.get(reading.metric);
   if (known === undefined && sensor.metrics.size >= MAX_METRICS) return null;
   // A late reading is added to the chart, but does not replace a newer latest value.
-  if (known === undefined || time >= known.time)
-    sensor.metrics.set(reading.metric, { value: reading.value, time, unit: reading.unit ?? known?.unit });
+  if (known === undefined || time >= known.time) {
+    const number = wrongNumber(reading.value);
+    const [value, unit] = [number ?? reading.value, reading.unit ?? known?.unit];
+    sensor.metrics.set(reading.metric, { value, time, unit, isWrong: number !== null });
+  }
   sensor.seen = Math.max(sensor.seen, Date.parse(reading.received));
   if (typeof reading.value === 'number') addToSpark(sensor, reading);
   return sensor;

@@ -1,9 +1,9 @@
 // Today's figures of the sensors of a site, for one metric. The server computes them from rollups.
 
 import { get, serverNow } from './api.js';
-import { $, element, setText, svg } from './dom.js';
+import { $, element, setText, setValue, svg } from './dom.js';
 import { age, byInterest, collator, count, isHousekeeping, quantity } from './format.js';
-import { explain, isQuiet, labelOf, readingState, sensors } from './model.js';
+import { explain, isQuiet, labelOf, readingState, sensors, sortedSensors } from './model.js';
 import { hrefOf } from './sensor-list.js';
 
 /** The most sensors in the table. */
@@ -77,7 +77,7 @@ function mostShared(site) {
 }
 
 function membersOf(site) {
-  return [...sensors.values()].filter((sensor) => site === ALL || sensor.site === site);
+  return sortedSensors().filter((sensor) => site === ALL || sensor.site === site);
 }
 
 function fill(select, choices, first) {
@@ -88,9 +88,7 @@ function fill(select, choices, first) {
 
 function selected() {
   const [site, metric] = [$('overview-site').value, $('overview-metric').value];
-  const members = membersOf(site)
-    .filter((sensor) => sensor.metrics.has(metric))
-    .sort((a, b) => collator.compare(a.name, b.name));
+  const members = membersOf(site).filter((sensor) => sensor.metrics.has(metric));
   return { key: JSON.stringify([site, metric]), site, metric, members };
 }
 
@@ -175,9 +173,9 @@ function rowOf(sensor, site) {
 
 function paintRow(sensor, metric, now) {
   const parts = cells.get(sensor.name);
-  const { value, unit } = sensor.metrics.get(metric);
+  const { value, unit, isWrong } = sensor.metrics.get(metric);
   const quiet = isQuiet(sensor, now);
-  setText(parts.value, quantity(value, unit));
+  setValue(parts.value, quantity(value, unit), isWrong);
   setText(parts.ago, quiet ? ageOf(sensor.seen, now) : '');
   parts.row.dataset.quiet = String(quiet);
   const today =

@@ -182,32 +182,32 @@ function beginning({ since, instances }) {
 }
 
 function showGaps({ devices, missing, healed = 0, list, truncated }, since) {
-  const numbered =
-    devices === 1 ? 'one sensor that numbers its' : `${count(devices)} sensors that number their`;
-  setText(
-    $('gaps-sum'),
-    devices === 0
-      ? ''
-      : `${count(missing)} missing${healed > 0 ? ` and ${count(healed)} healed` : ''} from ${numbered} readings, ${since}`,
-  );
+  setText($('gaps-sum'), devices === 0 ? '' : sumOfGaps(devices, missing, healed, since));
   const lacking = list.filter((gap) => gap.missing + gap.givenUp > 0).sort((a, b) => b.missing - a.missing);
   const rows = lacking
     .slice(0, MAX_GAP_ROWS)
     .map((gap) => element('li', {}, element('span', {}, gap.device), element('span', {}, lackOf(gap))));
-  if (rows.length === 0) {
-    const none =
-      devices === 0
-        ? 'No sensor numbers its readings, so a missing one cannot be noticed.'
-        : 'Nothing is missing.';
-    rows.push(element('li', { class: 'none' }, none));
-  }
-  const more = lacking.length - MAX_GAP_ROWS;
-  if (more > 0 || truncated) {
-    rows.push(
-      element('li', { class: 'none' }, truncated ? 'And more sensors.' : `And ${count(more)} more sensors.`),
-    );
-  }
+  const notes = notesOfGaps(devices, lacking.length, truncated);
+  rows.push(...notes.map((note) => element('li', { class: 'none' }, note)));
   replaceIfChanged($('gaps'), rows);
+}
+
+function sumOfGaps(devices, missing, healed, since) {
+  const numbered =
+    devices === 1 ? 'one sensor that numbers its' : `${count(devices)} sensors that number their`;
+  const also = healed > 0 ? ` and ${count(healed)} healed` : '';
+  return `${count(missing)} missing${also} from ${numbered} readings, ${since}`;
+}
+
+/** What is below the list of sensors. */
+function notesOfGaps(devices, lacking, truncated) {
+  const notes = [];
+  if (lacking === 0 && devices === 0)
+    notes.push('No sensor numbers its readings, so a missing one cannot be noticed.');
+  else if (lacking === 0) notes.push('Nothing is missing.');
+  if (truncated) notes.push('And more sensors.');
+  else if (lacking > MAX_GAP_ROWS) notes.push(`And ${count(lacking - MAX_GAP_ROWS)} more sensors.`);
+  return notes;
 }
 
 /** `3 missing (7–9)`, how many of them its sensor cannot send again, and the number of those whose details are no longer kept. */

@@ -1,11 +1,12 @@
-// The list of sensors, grouped by site. Rows are created once. Only visible rows are updated.
+// The list of sensors, grouped by site. Rows are created once, when the list is scrolled to them. Only visible rows are
+// updated.
 
 import { serverNow } from './api.js';
-import { $, element, said, setText, svg } from './dom.js';
+import { $, element, said, setText, setValue, svg } from './dom.js';
 import { firstSteps } from './first-steps.js';
-import { age, byInterest, collator, count, quantity } from './format.js';
+import { age, byInterest, count, quantity } from './format.js';
 import {
-  descriptionCount,
+  contentsOfSensors,
   explain,
   isCut,
   isQuiet,
@@ -14,13 +15,16 @@ import {
   SPARK_POINTS,
   seedSpark,
   sensors,
-  titleOf,
+  sortedSensors,
 } from './model.js';
 
 const SPARK_WIDTH = 72;
 const SPARK_HEIGHT = 20;
 /** Number of metrics whose values are in a row. The charts show more. */
 const METRICS_SHOWN = 3;
+/** Rows that are listed at first, and further ones when a row is visible that has at most so many after it. */
+const ROWS_AT_ONCE = 60;
+const ROWS_AHEAD = 30;
 /** Names with more characters have a smaller font, because they take several lines. */
 const LONG_NAME = 40;
 
@@ -28,18 +32,30 @@ const rows = new Map();
 const visible = new Set();
 const dirty = new Set();
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
+/** The sensors that match the search words, in the order of the list, and how many of them are listed. */
+let matching = [];
+let rowsListed = 0;
+/** Site -> the number of its sensors that match. */
+let sizes = new Map();
+/** The last site in the list, `{site, items}`, with the element of its sensors. */
+let lastGroup = null;
+/** Names of the last rows, when there are more sensors. */
+const last = new Set();
 let listed = '';
 let seeding = false;
 let current = null;
 
 const watcher = new IntersectionObserver(
   (entries) => {
+    let isNearEnd = false;
     for (const { target, isIntersecting } of entries) {
       const { name } = target.dataset;
       if (isIntersecting) visible.add(name);
       else visible.delete(name);
       if (isIntersecting) dirty.add(name);
+      isNearEnd ||= isIntersecting && last.has(name);
     }
+    if (isNearEnd) listMore(ROWS_AT_ONCE);
   },
   { rootMargin: '100px' },
 );
@@ -51,7 +67,7 @@ export function hrefOf(name) {
 
 /** `onChosen` is called when a sensor is clicked, also when it is already selected. */
 export function initSensorList(onChosen) {
-  $('search').addEventListener('input', arrange);
+  $('search').addEventListener('input', () => arrange(ROWS_AT_ONCE));
   $('sensor-list').addEventListener('click', ({ target }) => {
     // Called after the address has changed.
     if (target.closest('.row') !== null) setTimeout(onChosen);
@@ -84,7 +100,12 @@ export function firstListed() {
 
 /** Updates the list: its order when sensors were added, and the rows of sensors that have reported. */
 export function paintList() {
-  if (contents() !== listed) arrange();
+  if (contents() !== listed) {
+    const { scrollTop } = $('sensor-list');
+    arrange(Math.max(ROWS_AT_ONCE, rowsListed));
+    // Setting it computes the layout.
+    if (scrollTop > 0) $('sensor-list').scrollTop = scrollTop;
+  }
   for (const name of dirty) {
     if (!visible.has(name)) continue;
     dirty.delete(name);
@@ -116,46 +137,63 @@ export function paintAges() {
 /** A text that changes when the list must be built again; it does not include the search words. */
 function contents() {
   const { state, error } = readingState();
-  return sensors.size > 0 ? `${sensors.size} ${descriptionCount()}` : `${state} ${error?.message}`;
+  return sensors.size > 0 ? contentsOfSensors() : `${state} ${error?.message}`;
 }
 
-function arrange() {
+/** Lists the first `number` sensors that match the search words. */
+function arrange(number) {
   listed = contents();
   const words = $('search').value.toLowerCase().split(/\s+/).filter(Boolean);
-  const sites = new Map();
-  for (const sensor of sensors.values()) {
-    if (!words.every((word) => haystack(sensor).includes(word))) continue;
-    const site = sites.get(sensor.site);
-    if (site === undefined) sites.set(sensor.site, [sensor]);
-    else site.push(sensor);
-  }
-  const groups = [...sites].sort(([a], [b]) => Number(a === '') - Number(b === '') || collator.compare(a, b));
-  const list = $('sensor-list');
-  const top = list.scrollTop;
-  list.replaceChildren(...(groups.length === 0 ? [emptyState(words)] : groups.map(groupOf)));
-  list.scrollTop = top;
+  matching = sortedSensors().filter((sensor) => isMatch(sensor, words));
+  sizes = new Map();
+  for (const { site } of matching) sizes.set(site, (sizes.get(site) ?? 0) + 1);
+  $('sensor-list').replaceChildren(...(matching.length === 0 ? [emptyState(words)] : []));
+  [rowsListed, lastGroup] = [0, null];
+  listMore(number);
   const isKnown = sensors.size > 0 || readingState().state === 'ready';
   setText($('sensor-count'), isKnown ? count(sensors.size) : '–');
   $('sensor-note').hidden = !isCut();
   setText($('sensor-note'), `Only the first ${count(sensors.size)} sensors are listed.`);
 }
 
-function haystack(sensor) {
-  const { name, site, city, kind } = sensor;
-  return [name, labelOf(sensor), site, city, kind].join(' ').toLowerCase();
+function isMatch({ name, attributes, site, city, kind }, words) {
+  if (words.length === 0) return true;
+  const text = [name, labelOf({ attributes }), site, city, kind].join(' ').toLowerCase();
+  return words.every((word) => text.includes(word));
 }
 
-function groupOf([site, members]) {
-  members.sort((a, b) => collator.compare(titleOf(a.name), titleOf(b.name)));
-  const items = members.map((sensor) => element('li', {}, rowOf(sensor).link));
+/** Adds the rows of the next sensors. */
+function listMore(number) {
+  const some = matching.slice(rowsListed, rowsListed + number);
+  for (const sensor of some) {
+    if (lastGroup?.site !== sensor.site) lastGroup = addGroup(sensor.site);
+    lastGroup.items.append(element('li', {}, rowOf(sensor).link));
+  }
+  rowsListed += some.length;
+  last.clear();
+  if (rowsListed === matching.length) return;
+  for (const { name } of matching.slice(Math.max(0, rowsListed - ROWS_AHEAD), rowsListed)) {
+    last.add(name);
+    // The watcher reports it again, also if it is visible already.
+    const { link } = rows.get(name);
+    watcher.unobserve(link);
+    watcher.observe(link);
+  }
+}
+
+/** Adds the heading of a site, and the empty list of its sensors. */
+function addGroup(site) {
+  const size = sizes.get(site);
   const heading = element(
     'h3',
     {},
     site === '' ? 'No site' : site,
     ' ',
-    element('span', {}, `${count(members.length)} ${members.length === 1 ? 'sensor' : 'sensors'}`),
+    element('span', {}, `${count(size)} ${size === 1 ? 'sensor' : 'sensors'}`),
   );
-  return element('section', {}, heading, element('ul', {}, ...items));
+  const items = element('ul');
+  $('sensor-list').append(element('section', {}, heading, items));
+  return { site, items };
 }
 
 function emptyState(words) {
@@ -209,8 +247,8 @@ function nameRow(sensor, { named }) {
 function paintRow(sensor, row) {
   if (row.metrics !== sensor.metrics.size) nameMetrics(sensor, row);
   for (const [metric, figure] of row.figures) {
-    const { value, unit } = sensor.metrics.get(metric);
-    setText(figure, quantity(value, unit));
+    const { value, unit, isWrong } = sensor.metrics.get(metric);
+    setValue(figure, quantity(value, unit), isWrong);
   }
   row.line.setAttribute('points', sparkPoints(sensor.spark));
   paintAge(sensor, row);

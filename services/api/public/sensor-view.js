@@ -1,20 +1,29 @@
 // The charts of one sensor.
 
-import { get, serverNow } from './api.js';
+import { serverNow } from './api.js';
 import { complain } from './banner.js';
 import { Chart } from './chart.js';
 import { $, element, setText } from './dom.js';
 import { byInterest } from './format.js';
-import { seriesOf } from './history-lines.js';
+import { keyOf, seriesOf } from './history-lines.js';
+import { MOST_SEARCHED, readBuckets, readWrong } from './history-reads.js';
 import { explain, labelOf, learnUnit, readingState, sensors, titleOf } from './model.js';
+import { Notes } from './notes.js';
+import { changeLimit, readRules, showLimits } from './sensor-limits.js';
 import { RANGES } from './series.js';
+import { offerUndo } from './undo.js';
 import { EMPTY_VIEW, hashOf } from './view-state.js';
+import { localZone } from './zoned-time.js';
 
 /** History is read again at this interval, because live readings do not replace what they correct. */
 const REFRESH_MS = 60_000;
 /** While readings are missed constantly (the feed is too fast), history is read at this interval. */
 const GAP_REFRESH_MS = 3000;
+/** Annotations and marked readings are read with the history, but not more often than this. */
+const MARKS_MS = 30_000;
 const MAX_CHARTS = 12;
+/** Buttons that need a sensor. */
+const OF_SENSOR = ['edit-sensor', 'edit-alerts', 'annotate-sensor', 'sensor-readings'];
 /** The name of the range in the browser's storage. */
 const KEPT_RANGE = 'range';
 
@@ -27,10 +36,16 @@ let nextRefresh = Number.POSITIVE_INFINITY;
 let lastRefresh = 0;
 /** Whether the charts have their history. */
 let isRead = false;
+/** When annotations and marked readings were read last, while history is read more often. */
+let marksAt = Number.NEGATIVE_INFINITY;
+const notes = new Notes({ list: $('sensor-notes'), said: $('sensor-said'), changed: () => void readMarks() });
 
 export function initSensorView() {
   $('edit-sensor').addEventListener('click', () => void edit());
   $('edit-alerts').addEventListener('click', () => void editAlerts());
+  $('annotate-sensor').addEventListener('click', () => void annotate());
+  $('sensor-readings').addEventListener('click', () => void showReadings());
+  document.addEventListener('rules', () => void refreshLimits());
   const kept = keptRange();
   isChosen = kept !== undefined;
   range = kept ?? range;
@@ -84,6 +99,7 @@ export function show(name) {
   if (name === shown) return;
   shown = name;
   $('sensor-said').replaceChildren();
+  notes.clear();
   if (!isChosen) range = RANGES[0];
   markRange();
   paintTitle();
@@ -130,7 +146,7 @@ function paintTitle() {
     ready: 'No sensor yet',
   };
   setText($('sensor-title'), shown === null ? nothing[state] : titleOf(shown));
-  for (const id of ['edit-sensor', 'edit-alerts']) $(id).disabled = shown === null;
+  for (const id of OF_SENSOR) $(id).disabled = shown === null;
   const isSilent = shown !== null && state === 'ready' && (sensor?.metrics.size ?? 0) === 0;
   setText($('sensor-facts'), facts(sensor ?? {}, isSilent));
   const link = sensor === undefined ? '#/history' : historyOf(sensor);
@@ -154,31 +170,47 @@ function historyOf(sensor) {
 
 /** Shows the dialog with what is registered about the sensor. A change can be undone until another sensor is shown. */
 async function edit() {
-  const name = shown;
-  const place = $('sensor-said');
-  const tell = (...children) => shown === name && place.replaceChildren(...children);
-  tell();
-  try {
+  await changeSensor(async (name) => {
     const { editDevice } = await import('./device-dialog.js');
     const undo = await editDevice(name);
-    if (undo === null) return;
+    return undo === null ? null : { said: 'Saved.', undo };
+  });
+}
+
+/**
+ * Does a change of the sensor that is shown, and shows what was done, with a button that undoes it.
+ *
+ * @param work resolves to `{said, undo}`, or to null when nothing was changed
+ */
+async function changeSensor(work) {
+  const name = shown;
+  const place = $('sensor-said');
+  setText(place, '');
+  try {
+    const done = await work(name);
+    if (done === null || shown !== name) return;
     // A unit may be another one.
     void refresh();
-    const button = element('button', { type: 'button' }, 'Undo');
-    button.addEventListener('click', async () => {
-      button.disabled = true;
-      await undo().then(
-        () => {
-          tell('The change was undone.');
-          void refresh();
-        },
-        ({ message }) => tell(message),
-      );
+    offerUndo(place, done.said, async () => {
+      await done.undo();
+      void refresh();
     });
-    tell('Saved. ', button);
   } catch (error) {
-    tell(error.message);
+    if (shown === name) setText(place, error.message);
   }
+}
+
+/** Moves a limit of a chart. Resolves when the charts have the limits of the server again. */
+async function moveLimit(limit, value) {
+  await changeSensor(() => changeLimit(limit, value));
+  await refreshLimits();
+}
+
+async function refreshLimits() {
+  const device = shown;
+  if (device === null) return;
+  await readRules(device);
+  if (device === shown) for (const chart of charts.values()) showLimits(chart, device);
 }
 
 async function editAlerts() {
@@ -187,6 +219,67 @@ async function editAlerts() {
     await openAlerts(shown);
   } catch (error) {
     setText($('sensor-said'), error.message);
+  }
+}
+
+/** Shows the dialog of a new annotation, which begins now unless the visitor changes it. */
+async function annotate() {
+  await notes.add([shown], { from: Math.round(serverNow()), to: null }, localZone());
+}
+
+/** Shows the readings of the sensor in the time of its charts. */
+async function showReadings() {
+  const device = shown;
+  const numeric = [...charts.keys()].filter(
+    (metric) => typeof metricsOf(device).get(metric)?.value === 'number',
+  );
+  const lines = numeric.map((metric) => ({ device, metric, unit: metricsOf(device).get(metric).unit }));
+  if (lines.length === 0) return;
+  try {
+    const { openReadings } = await import('./readings-dialog.js');
+    await openReadings(lines, spanNow(), localZone(), () => {
+      marksAt = Number.NEGATIVE_INFINITY;
+      void refresh();
+    });
+  } catch (error) {
+    setText($('sensor-said'), error.message);
+  }
+}
+
+function metricsOf(device) {
+  return sensors.get(device)?.metrics ?? new Map();
+}
+
+/** The time of the charts, milliseconds. */
+function spanNow() {
+  const to = Math.ceil(serverNow());
+  return { from: to - range.seconds * 1000, to };
+}
+
+/** Shows the annotations of the sensor, and the readings that were marked as wrong. */
+async function readMarks() {
+  const device = shown;
+  marksAt = performance.now();
+  const { from, to } = spanNow();
+  const wanted = [...charts].filter(([, chart]) => chart.points !== null);
+  const keys = wanted.map(([metric]) => keyOf({ device, metric }));
+  const count = wanted.reduce((sum, [, chart]) => sum + chart.count, 0);
+  const isFew = keys.length > 0 && count <= MOST_SEARCHED;
+  try {
+    const [wrong] = await Promise.all([
+      isFew ? readWrong(keys, from, to + 1) : new Map(),
+      notes.read([device], { from, to }, localZone()),
+    ]);
+    for (const [index, [metric, chart]] of wanted.entries()) {
+      if (charts.get(metric) === chart)
+        chart.marks = { notes: notes.shown, wrong: wrong.get(keys[index]) ?? [] };
+    }
+    complain('marks', null);
+  } catch (error) {
+    if (device !== shown) return;
+    complain('marks', explain(error));
+    marksAt = Number.NEGATIVE_INFINITY;
+    addGap();
   }
 }
 
@@ -202,15 +295,18 @@ function rebuild() {
   isRead = false;
   for (const chart of charts.values()) chart.remove();
   charts = new Map();
-  complain('history', null);
+  marksAt = Number.NEGATIVE_INFINITY;
+  for (const about of ['history', 'marks']) complain(about, null);
   for (const metric of sensors.get(shown)?.metrics.keys() ?? []) addChart(metric);
   void refresh();
 }
 
 function addChart(metric) {
   if (charts.size >= MAX_CHARTS) return null;
-  const chart = new Chart(metric, range);
+  const chart = new Chart(metric, range, moveLimit);
   charts.set(metric, chart);
+  marksAt = Number.NEGATIVE_INFINITY;
+  showLimits(chart, shown);
   const behind = [...charts.values()].filter((other) => byInterest(metric, other.metric) < 0);
   behind.sort((a, b) => byInterest(a.metric, b.metric));
   $('chart-grid').insertBefore(chart.card, behind[0]?.card ?? null);
@@ -219,35 +315,33 @@ function addChart(metric) {
 }
 
 async function refresh() {
+  nextRefresh = performance.now() + REFRESH_MS;
+  const wanted = [...charts];
+  // Not counted as a refresh, so that the first charts are read at once.
+  if (wanted.length === 0) return;
   lastRefresh = performance.now();
-  nextRefresh = lastRefresh + REFRESH_MS;
+  void refreshLimits();
   const device = shown;
+  const keys = wanted.map(([metric]) => keyOf({ device, metric }));
+  const from = serverNow() - range.seconds * 1000;
+  const answers = await readBuckets(keys, from, null, range.bucket * 1000);
   let failure = null;
-  await Promise.all(
-    [...charts].map(async ([metric, chart]) => {
-      try {
-        const from = new Date(serverNow() - range.seconds * 1000).toISOString();
-        const bucket = `${range.bucket}s`;
-        const { buckets, unit } = await get('v1/readings/aggregate', {
-          device,
-          metric,
-          from,
-          bucket,
-          fn: 'min,max,sum',
-        });
-        learnUnit(device, metric, unit);
-        // Another sensor may be shown by now.
-        if (charts.get(metric) !== chart) return;
-        chart.unit = unit;
-        chart.history(buckets);
-      } catch (error) {
-        failure = explain(error);
-        chart.fail(failure);
-      }
-    }),
-  );
+  for (const [index, [metric, chart]] of wanted.entries()) {
+    const { value, reason } = answers[index];
+    if (reason === undefined) learnUnit(device, metric, value.unit);
+    else failure = explain(reason);
+    // Another sensor may be shown by now.
+    if (charts.get(metric) !== chart) continue;
+    if (reason === undefined) {
+      chart.unit = value.unit;
+      chart.history(value.buckets);
+    } else {
+      chart.fail(failure);
+    }
+  }
   if (device !== shown) return;
   isRead = failure === null;
   complain('history', failure);
   if (failure !== null) addGap();
+  else if (lastRefresh - marksAt >= MARKS_MS) void readMarks();
 }

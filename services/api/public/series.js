@@ -23,11 +23,16 @@ export class Series {
     return this.#buckets.size;
   }
 
-  /** Replaces all buckets with those of the server. */
+  /** The number of readings. */
+  get count() {
+    return [...this.#buckets.values()].reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** Replaces all buckets with those of the server, whose times are milliseconds. */
   replace(buckets) {
     this.#buckets.clear();
     for (const { time, count, min, max, sum } of buckets) {
-      this.#buckets.set(Date.parse(time) / 1000, { count, min, max, sum });
+      this.#buckets.set(time / 1000, { count, min, max, sum });
     }
   }
 

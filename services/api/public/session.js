@@ -19,6 +19,16 @@ export async function initSession() {
   );
 }
 
+/** Whether the visitor has a session. Without one, no login may be needed. */
+export function isSignedIn() {
+  return !$('sign-out').hidden;
+}
+
+/** Begins a session with a key. @throws {RequestError} */
+export async function signInWith(key) {
+  show(await session(key));
+}
+
 function signIn(why) {
   asking ??= ask(why).finally(() => {
     asking = null;
@@ -31,7 +41,7 @@ async function ask(why) {
     const key = await askKey(reason);
     if (key === null) return false;
     try {
-      show(await session(key));
+      await signInWith(key);
       return true;
     } catch (error) {
       reason = error.message;

@@ -2,6 +2,8 @@
 // kept, so that a view is drawn at once from what is there, and replaced by the buckets that fit it. Times and lengths
 // are milliseconds. This module does not use the DOM.
 
+import { isRefused } from './api.js';
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -20,8 +22,14 @@ export const LEVELS = [
 /** What is left of readings that were deleted: rollups of these periods. */
 const KEPT_LEVELS = [MINUTE, HOUR, DAY];
 const BUCKETS_IN_TILE = 256;
-/** Tiles in one request. The server holds the buckets of an answer in memory, which is limited for each client. */
+/** Tiles of one series in one request, which follow each other. */
 const MOST_RUN = 4;
+/**
+ * Tiles of all series in one request, and requests at the same time. The server holds the buckets of an answer in
+ * memory, 300 bytes each, and at most 4 MiB for a client.
+ */
+const MOST_TILES = 16;
+const MOST_REQUESTS = 3;
 /** The most buckets in the time shown: a wider window has longer buckets. */
 const MOST_BUCKETS = 1500;
 /** Levels finer than those of a view whose buckets are drawn until its own are there. */
@@ -53,19 +61,24 @@ export class Tiles {
   #changed;
   #failed;
   #mostBytes;
+  /** Keys of the tiles of the view. */
+  #view = new Set();
   /** Key -> tile, the one that was used last at the end. */
   #tiles = new Map();
+  /** Requests that are being answered, `{runs, keys, controller}`. */
   #requests = new Set();
+  /** Those that will be made next. */
+  #waiting = [];
   /** Series -> the time before which it is not requested again, because a request failed. */
   #notBefore = new Map();
   /** Memory of all tiles, bytes. */
   bytes = 0;
 
   /**
-   * @param read `(series, from, to, bucket, signal)` resolves to `{buckets: [{time, count, min, max, sum}],
-   *   completeFrom}`: the readings before `completeFrom` were deleted
-   * @param changed called after tiles were added
-   * @param failed called with the error of a request, and with null after a request that did not fail
+   * @param read `(list of series, from, to, bucket, signal)` resolves to a list in the form of `Promise.allSettled`, with
+   *   values `{buckets: [{time, count, min, max, sum}], completeFrom}`: the readings before `completeFrom` were deleted
+   * @param changed called after a request of the view or one that failed, and when all requests have ended
+   * @param failed called with the error of a request, or with null when it did not fail
    */
   constructor({ read, changed, failed, mostBytes = MOST_BYTES }) {
     this.#read = read;
@@ -74,37 +87,56 @@ export class Tiles {
     this.#mostBytes = mostBytes;
   }
 
-  /** Whether tiles are being read. */
+  /** Whether tiles of the view are being read. */
   get isReading() {
-    return this.#requests.size > 0;
+    return [...this.#requests, ...this.#waiting].some((request) => this.#isOfView(request));
+  }
+
+  /** Whether tiles of a view are not there. */
+  lacks(parts, level) {
+    return [...this.#placesOf(parts, level).keys()].some((key) => !this.#tiles.has(key));
   }
 
   /**
-   * Reads the tiles of a view that are missing or old, and aborts the requests of earlier views that this one does not
-   * need.
+   * Reads the tiles of a view that are missing or old, and then those beside it. Aborts the requests of earlier views
+   * that need neither.
    *
    * @param parts the series of the view and their times, `{series, from, to}`. A series is its key
    * @param now the server's time
+   * @param beside parts that are read when the view is complete
    */
-  want(parts, level, now) {
-    const needed = new Map();
-    for (const { series, from, to } of parts) this.#collect(needed, series, from, to, level);
+  want(parts, level, now, beside = []) {
+    const places = this.#placesOf(parts, level);
+    const all = new Map([...places, ...this.#placesOf(beside, level)]);
+    this.#view = new Set(places.keys());
     for (const request of this.#requests) {
-      if (!request.keys.some((key) => needed.has(key))) request.controller.abort();
+      if (!request.keys.some((key) => all.has(key))) request.controller.abort();
     }
     this.#requests = new Set([...this.#requests].filter(({ controller }) => !controller.signal.aborted));
+    this.#waiting = this.#requestsOf(places, now);
+    if (!this.isReading) this.#waiting = this.#requestsOf(all, now);
+    this.#requestNext(now);
+  }
+
+  #placesOf(parts, level) {
+    const places = new Map();
+    for (const { series, from, to } of parts) this.#collect(places, series, from, to, level);
+    return places;
+  }
+
+  #isOfView({ keys }) {
+    return keys.some((key) => this.#view.has(key));
+  }
+
+  /** Requests for the tiles that are missing or old, and not being read. */
+  #requestsOf(places, now) {
     const requested = new Set([...this.#requests].flatMap(({ keys }) => keys));
-    let run = [];
-    for (const [key, place] of needed) {
-      if (requested.has(key) || !this.#isDue(key, place, now)) continue;
-      const last = run.at(-1);
-      if (last !== undefined && (run.length === MOST_RUN || !follows(last, place))) {
-        void this.#request(run, now);
-        run = [];
-      }
-      run.push(place);
-    }
-    if (run.length > 0) void this.#request(run, now);
+    const due = [...places].filter(([key, place]) => !requested.has(key) && this.#isDue(key, place, now));
+    return groupsOf(due.map(([, place]) => place)).map((runs) => ({
+      runs,
+      keys: runs.flat().map(keyOf),
+      controller: new AbortController(),
+    }));
   }
 
   /** Adds a live reading to the tiles that contain its time. */
@@ -124,6 +156,17 @@ export class Tiles {
         tile.buckets.splice(at + 1, 0, { time: start, count: 1, min: value, max: value, sum: value });
         this.#weigh(tile);
       }
+    }
+  }
+
+  /** Readings of a series in [from, to) were changed: its tiles are read again, and answers to earlier requests not used. */
+  expire(series, from, to) {
+    for (const tile of this.#tiles.values())
+      if (tile.series === series && tile.start < to && tile.end > from) tile.dueAt = 0;
+    for (const request of this.#requests) {
+      if (!request.runs.some(([place]) => place.series === series)) continue;
+      request.controller.abort();
+      this.#requests.delete(request);
     }
   }
 
@@ -178,29 +221,35 @@ export class Tiles {
     return tile === undefined || now >= tile.dueAt;
   }
 
-  /** Reads tiles of one series that follow each other. */
-  async #request(places, now) {
-    const [{ series, level, index }] = places;
-    const request = { keys: places.map(keyOf), controller: new AbortController() };
-    const { signal } = request.controller;
-    const [from, to] = [index * lengthOf(level), (index + places.length) * lengthOf(level)];
+  #requestNext(now) {
+    while (this.#requests.size < MOST_REQUESTS && this.#waiting.length > 0)
+      void this.#request(this.#waiting.shift(), now);
+  }
+
+  /** Reads runs of several series with the same times. */
+  async #request(request, now) {
+    const { runs, controller } = request;
+    const { signal } = controller;
+    const [{ level, index }] = runs[0];
+    const [from, to] = [index * lengthOf(level), (index + runs[0].length) * lengthOf(level)];
+    const series = runs.map(([place]) => place.series);
     this.#requests.add(request);
-    try {
-      const { buckets, completeFrom } = await this.#read(series, from, to, LEVELS[level], signal);
-      if (signal.aborted) return;
-      this.#notBefore.delete(series);
-      for (const place of places) this.#put(place, buckets, completeFrom, now);
-      this.#requests.delete(request);
-      this.#failed(null);
-      this.#changed();
-    } catch (error) {
-      if (signal.aborted) return;
-      this.#requests.delete(request);
-      const isRefused = error.status >= 400 && error.status < 500 && error.status !== 429;
-      this.#notBefore.set(series, now + (isRefused ? REFUSED_MS : SOON_MS));
-      this.#failed(error);
-      this.#changed();
+    const answers = await this.#read(series, from, to, LEVELS[level], signal);
+    if (signal.aborted) return;
+    let failure = null;
+    for (const [n, { status, value, reason }] of answers.entries()) {
+      if (status === 'fulfilled') {
+        this.#notBefore.delete(series[n]);
+        for (const place of runs[n]) this.#put(place, value.buckets, value.completeFrom, now);
+      } else {
+        failure = reason;
+        this.#notBefore.set(series[n], now + (isRefused(reason) ? REFUSED_MS : SOON_MS));
+      }
     }
+    this.#requests.delete(request);
+    this.#requestNext(now);
+    this.#failed(failure);
+    if (failure !== null || this.#isOfView(request) || this.#requests.size === 0) this.#changed();
   }
 
   #put(place, buckets, completeFrom, now) {
@@ -209,7 +258,7 @@ export class Tiles {
     const end = start + lengthOf(place.level);
     this.#drop(key);
     const tile = {
-      end,
+      ...{ series: place.series, start, end },
       buckets: buckets.filter(({ time }) => time >= start && time < end),
       isIncomplete: completeFrom !== null && start < completeFrom,
       dueAt: now + (end > now - LATE_MS ? OPEN_MS : CLOSED_MS),
@@ -265,6 +314,28 @@ function takeBuckets({ buckets }, level, from, to, covered) {
       mean: sum === null ? null : sum / count,
     });
   }
+}
+
+/** Runs of tiles that follow each other, in groups of those that one request can read. */
+function groupsOf(places) {
+  const runs = [];
+  for (const place of places) {
+    const run = runs.at(-1);
+    if (run !== undefined && run.length < MOST_RUN && follows(run.at(-1), place)) run.push(place);
+    else runs.push([place]);
+  }
+  const groups = new Map();
+  for (const run of runs) {
+    const [{ level, index }] = run;
+    const name = `${level} ${index} ${run.length}`;
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(run);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const size = Math.floor(MOST_TILES / group[0].length);
+    const parts = Math.ceil(group.length / size);
+    return Array.from({ length: parts }, (_, part) => group.slice(part * size, (part + 1) * size));
+  });
 }
 
 function follows(before, after) {

@@ -56,9 +56,11 @@ const CALENDAR = {
 
 const formats = new Map();
 
-/** The name of the zone of the visitor's device, such as `Europe/Lisbon`. */
+const LOCAL = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** The name of the zone of the visitor's device, such as `Europe/Lisbon`, when the page was loaded. */
 export function localZone() {
-  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return LOCAL;
 }
 
 /** Year, month (from 1), day, hour, minute and second of a time in a zone. */

@@ -19,6 +19,7 @@ import {
 import type { Store } from '@tidegauge/storage';
 import express, { type Request, type Response } from 'express';
 import { Answers } from './answers.ts';
+import { BackupClient } from './backup-client.ts';
 import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';
@@ -40,13 +41,17 @@ import { aggregateHandlers } from './routes/aggregates.ts';
 import { alertHandlers } from './routes/alerts.ts';
 import { annotationHandlers } from './routes/annotations.ts';
 import { auditHandlers } from './routes/audit.ts';
+import { backupHandlers } from './routes/backups.ts';
 import { deviceHandlers } from './routes/devices.ts';
 import { explainHandlers } from './routes/explain.ts';
+import { keyHandlers } from './routes/keys.ts';
 import { ledgerHandlers } from './routes/ledger.ts';
 import { liveHandlers } from './routes/live.ts';
+import { passwordHandlers } from './routes/passwords.ts';
 import { quarantineHandlers } from './routes/quarantine.ts';
 import { readingHandlers } from './routes/readings.ts';
 import { recordHandlers } from './routes/records.ts';
+import { retentionHandlers } from './routes/retention.ts';
 import { sessionHandlers } from './routes/session.ts';
 import { wrongReadingHandlers } from './routes/wrong-readings.ts';
 
@@ -56,6 +61,8 @@ const DEVICE_BODY_LIMIT = 128 * 1024;
 const ANNOTATION_BODY_LIMIT = 32 * 1024;
 /** Largest body with a rule or a receiver of alerts, bytes, as ingest accepts it. */
 const ALERT_BODY_LIMIT = 16 * 1024;
+/** Largest body with a key or a login of a sensor, bytes. */
+const ACCESS_BODY_LIMIT = 4 * 1024;
 /** Largest body with a message to explain or a route, bytes, as ingest accepts it. */
 const ROUTE_BODY_LIMIT = 256 * 1024;
 /** What the JSON of routes and queries may have. A parsed value takes far more memory than its bytes. */
@@ -153,13 +160,15 @@ export function createApp(dependencies: AppDependencies): App {
     devices: [budget, express.json({ type: () => true, limit: DEVICE_BODY_LIMIT })],
     records: [handedBody(lane), budget, express.json(sent)],
     alerts: [budget, express.json({ ...sent, limit: ALERT_BODY_LIMIT, verify: hasFewValues })],
+    access: [budget, express.json({ ...sent, limit: ACCESS_BODY_LIMIT, verify: hasFewValues })],
     routes: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
+    retention: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
     opentsdb: [budget, express.json({ ...sent, verify: hasFewValues })],
   };
   const handlers = {
     ...readings,
     ...aggregateHandlers(store, answers),
-    ...wrongReadingHandlers(store, ingest),
+    ...wrongReadingHandlers(store, ingest, answers),
     ...annotationHandlers(store, ingest, cursors, answers),
     ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),
@@ -171,6 +180,10 @@ export function createApp(dependencies: AppDependencies): App {
     ...explainHandlers(ingest),
     ...liveHandlers(live),
     ...sessionHandlers(access),
+    ...keyHandlers(config.apiKeys ?? null, access),
+    ...passwordHandlers(ingest),
+    ...retentionHandlers(ingest),
+    ...backupHandlers(new BackupClient(config.backup ?? null, config.backupToken ?? null)),
     ...auditHandlers(access.audit),
     ...openTsdbHandlers(store, answers),
   };

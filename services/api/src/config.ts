@@ -36,6 +36,11 @@ export const API_SCHEMA = defineConfig({
     secret: true,
     help: 'Login at ingest: its HTTP_TOKEN, or a key of its API_KEYS with the scope admin.',
   },
+  backup: {
+    kind: url('http'),
+    help: 'Where tidegauge backup listens (--every, --metrics-port), for the backups on the live page.',
+  },
+  backupToken: { kind: text(), secret: true, help: 'The HTTP_TOKEN of tidegauge backup.' },
   httpPort: { kind: port(), default: '8080', help: 'Port of the API and the live page.' },
   httpTlsCert: {
     kind: text('a file name'),

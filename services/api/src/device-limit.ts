@@ -11,6 +11,7 @@ export const DEVICE_OPERATIONS: ReadonlySet<string> = new Set([
   'exportReadings',
   'deliverReadings',
   'deleteReadings',
+  'listWrongReadings',
   'markReadings',
   'restoreReadings',
   'listAnnotations',

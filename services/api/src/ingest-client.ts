@@ -17,8 +17,11 @@ import {
   type LinesDocument,
   type LiveLine,
   type MissingDocument,
+  type PasswordsDocument,
   type QuarantineDocument,
   type QuarantineStepDocument,
+  type RetentionDocument,
+  type RetentionPreviewDocument,
   type RouteAddedDocument,
 } from '@tidegauge/readings';
 import { type ProblemDetails, SENDER_HEADER } from '@tidegauge/service';
@@ -308,6 +311,47 @@ export class IngestClient {
   ): Promise<Answers<EntryChangedDocument>> {
     const path = `/alerts/${list}/${encodeURIComponent(name)}`;
     return this.#change(entry === null ? 'DELETE' : 'PUT', path, entry);
+  }
+
+  /** The retention of every replica. @throws {IngestError} 503 when none answers. */
+  retention(): Promise<Answers<RetentionDocument>> {
+    return this.#askAll((url) => this.#json<RetentionDocument>(url, 'GET', '/retention'));
+  }
+
+  /** Replaces the rules of retention in the file of every replica. @throws {IngestError} when no replica did it */
+  setRetention(rules: object): Promise<Answers<RetentionDocument>> {
+    return this.#change('PUT', '/retention', rules);
+  }
+
+  /** What rules would delete now, by one replica. @throws {IngestError} */
+  previewRetention(rules: object, sender: string): Promise<RetentionPreviewDocument> {
+    const body = Buffer.from(JSON.stringify(rules));
+    const patienceMs = this.#options.timeoutMs + STEP_MS;
+    return this.#give('/retention/preview', { body, contentType: JSON_TYPE, sender }, patienceMs);
+  }
+
+  /** The logins of sensors in the file of every replica. @throws {IngestError} 503 when none answers. */
+  passwords(): Promise<Answers<PasswordsDocument>> {
+    return this.#askAll((url) => this.#json<PasswordsDocument>(url, 'GET', '/passwords'));
+  }
+
+  /**
+   * Sets the password of a sensor in the file of every replica.
+   *
+   * @param login `replace` allows to change the password of an existing login
+   * @throws {IngestError} when no replica did it
+   */
+  setPassword(login: {
+    readonly user: string;
+    readonly password: string;
+    readonly replace: boolean;
+  }): Promise<Answers<EntryChangedDocument>> {
+    return this.#change('POST', '/passwords', login);
+  }
+
+  /** Removes the login of a sensor from the file of every replica. @throws {IngestError} when no replica did it */
+  removePassword(user: string): Promise<Answers<EntryChangedDocument>> {
+    return this.#change('DELETE', `/passwords${search({ user })}`, null);
   }
 
   /** One replica sends a test message to a receiver. @throws {IngestError} 502 when it does not arrive */

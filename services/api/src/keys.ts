@@ -1,16 +1,13 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { deviceNameProblem } from '@tidegauge/readings';
 import {
   type ApiKey,
-  changeKeys,
+  addKey,
   isName,
   keyIdOf,
-  newKey,
   readKeys,
+  revokeKey,
   SCOPES,
   stateOf,
-  withKey,
 } from '@tidegauge/service';
 import {
   ConfigError,
@@ -76,21 +73,14 @@ const create = defineCommand({
     },
   },
   run({ apiKeys, name, scopes, devices, expires }) {
-    if (devices !== null && scopes.includes('admin')) {
-      throw new ConfigError(['--devices limits a key, and admin concerns all devices: use read or write']);
-    }
     const now = Date.now();
-    const { text: secret, key } = newKey(
-      {
-        name,
-        scopes: [...new Set(scopes)],
-        devices,
-        expires: expires === null ? null : new Date(now + expires * 1000).toISOString(),
-      },
-      now,
-    );
-    mkdirSync(dirname(apiKeys), { recursive: true, mode: 0o700 });
-    changeKeys(apiKeys, (keys) => withKey(keys, key, now));
+    const fields = {
+      name,
+      scopes: [...new Set(scopes)],
+      devices,
+      expires: expires === null ? null : new Date(now + expires * 1000).toISOString(),
+    };
+    const { text: secret, key } = addKey(apiKeys, fields, now);
     process.stderr.write(`Key ${key.id} for ${name}. It is not stored and cannot be printed again:\n`);
     process.stdout.write(`${secret}\n`);
     return EXIT.OK;
@@ -138,10 +128,7 @@ const revoke = defineCommand({
     },
   },
   run({ apiKeys, key: wanted }) {
-    changeKeys(apiKeys, (keys) => {
-      const found = select(keys, wanted);
-      return keys.map((key) => (key === found ? { ...key, revoked: new Date().toISOString() } : key));
-    });
+    revokeKey(apiKeys, (keys) => select(keys, wanted), Date.now());
     return EXIT.OK;
   },
 });

@@ -38,6 +38,7 @@ interface QueryParameter {
   readonly parameter: Parameter;
   /** Name of the object parameter that this one is a property of. */
   readonly owner: string | null;
+  readonly schema: Schema;
 }
 
 /** One operation of the OpenAPI document: it checks requests against the schemas of the document. */
@@ -79,8 +80,9 @@ export class Operation {
     for (const parameter of all.filter((each) => each.in === 'query')) {
       const { name, schema } = parameter;
       const isObject = schema.type === 'object';
-      for (const property of isObject ? Object.keys(schema.properties!) : [name]) {
-        this.#query.set(property, { parameter, owner: isObject ? name : null });
+      const properties = isObject ? schema.properties! : { [name]: schema };
+      for (const [property, own] of Object.entries(properties)) {
+        this.#query.set(property, { parameter, owner: isObject ? name : null, schema: own });
       }
     }
     this.#headers = all.filter((each) => each.in === 'header').map(({ name }) => name.toLowerCase());
@@ -153,20 +155,14 @@ export class Operation {
       const known = this.#query.get(name);
       if (known === undefined) {
         mistakes.push({ path, message: `unknown query parameter${didYouMean(name, this.#query.keys())}` });
-      } else if (given === '' && !known.parameter.allowEmptyValue) {
-        mistakes.push({ path, message: 'is empty: give it a value or leave it out' });
-      } else {
-        const { parameter, owner } = known;
-        const value = valuesOf(parameter, given!);
-        if (Array.isArray(value) && parameter.schema.type !== 'array') {
-          mistakes.push({ path, message: `is given ${value.length} times: give it once, it is no list` });
-        } else if (
-          isTooLarge(owner === null ? parameter.schema : parameter.schema.properties![name]!, value)
-        ) {
-          mistakes.push({ path, message: 'is too large a number' });
-        } else if (owner === null) query[name] = value;
-        else query[owner] = { ...(query[owner] as object | undefined), [name]: value };
+        continue;
       }
+      const { parameter, owner } = known;
+      const value = valuesOf(parameter, given!);
+      const message = valueProblem(known, given!, value);
+      if (message !== null) mistakes.push({ path, message });
+      else if (owner === null) query[name] = value;
+      else query[owner] = { ...(query[owner] as object | undefined), [name]: value };
     }
     if (mistakes.length > 0) throw invalid(mistakes);
     return query;
@@ -186,6 +182,18 @@ export class Operation {
       return mistake;
     });
   }
+}
+
+/** What is wrong with the value of a query parameter before it is validated, or null. */
+function valueProblem(
+  { parameter, schema }: QueryParameter,
+  given: string | string[],
+  value: string | string[],
+): string | null {
+  if (given === '' && !parameter.allowEmptyValue) return 'is empty: give it a value or leave it out';
+  if (Array.isArray(value) && parameter.schema.type !== 'array')
+    return `is given ${value.length} times: give it once, it is no list`;
+  return isTooLarge(schema, value) ? 'is too large a number' : null;
 }
 
 /**

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { exitText, startProcess } from '@tidegauge/process';
+import { longestTurn, WATCH_FLAGS } from '@tidegauge/test-support/event-loop';
 import { limitMemory, type MemoryLimit } from '@tidegauge/test-support/memory-limit';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
 
-const WATCH = fileURLToPath(new URL('./watch-event-loop.js', import.meta.url));
 const READY_MS = 60_000;
 
 /** The API as a process with limited memory, as on a board. */
@@ -31,7 +29,7 @@ export async function startLimitedApi(
   const limit = limitMemory(bytes);
   // As in the image (stacks/images/tidegauge/Dockerfile).
   const memory = { MALLOC_ARENA_MAX: '1' };
-  const args = [...NODE_FLAGS, '--max-old-space-size=56', '--import', WATCH, 'services/api/src/main.ts'];
+  const args = [...NODE_FLAGS, '--max-old-space-size=56', ...WATCH_FLAGS, 'services/api/src/main.ts'];
   const port = Promise.withResolvers<number>();
   let log = '';
   const api = startProcess({
@@ -67,14 +65,7 @@ export async function startLimitedApi(
     },
     peak: () => limit.peak(pid),
     spent: () => processorTime(pid),
-    async held() {
-      child.send('how long?');
-      // The service may have sent other messages before.
-      for (;;) {
-        const [message] = (await once(child, 'message')) as [{ mostMs?: number }];
-        if (message.mostMs !== undefined) return message.mostMs;
-      }
-    },
+    held: () => longestTurn(child),
     async stop() {
       await api.stop();
       limit.remove();

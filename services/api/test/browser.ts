@@ -3,7 +3,7 @@ import { after, type TestContext } from 'node:test';
 import { type Browser, startBrowser, type WindowOptions } from '@tidegauge/lab/chromium';
 import { type AlertDocument, now, type Reading } from '@tidegauge/readings';
 import type { Page } from 'playwright-core';
-import { type Api, reading, startApi } from './harness.ts';
+import { type Api, type ApiOptions, reading, startApi } from './harness.ts';
 
 export const PROBE = 'site-1/boiler/probe-1';
 export const SILO = 'site-2/silo/level-2';
@@ -33,8 +33,8 @@ export function fresh(device: string, metric: string, value: number | string, se
 }
 
 /** Two sites with two minutes of readings, and one message that could not be stored. */
-export async function startInstallation(t: TestContext): Promise<Api> {
-  const api = await startApi(t, { live: { ringReadings: 20_000 } });
+export async function startInstallation(t: TestContext, config: ApiOptions['config'] = {}): Promise<Api> {
+  const api = await startApi(t, { config, live: { ringReadings: 20_000 } });
   const past: Reading[] = [];
   for (let ago = 120; ago > 0; ago--) {
     past.push(fresh(PROBE, 'temperature', 20 + Math.sin(ago / 9), ago));

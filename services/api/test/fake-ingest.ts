@@ -15,9 +15,12 @@ import {
   type MissingDocument,
   type MqttAddressDocument,
   now,
+  type PasswordsDocument,
   type QuarantineDocument,
   type QuarantineStepDocument,
   type Reading,
+  type RetentionDocument,
+  type RetentionPreviewDocument,
   type RouteAddedDocument,
   type Stage,
   toReadingDocument,
@@ -81,6 +84,11 @@ export class FakeIngest {
   /** Entries of the files of alerts, by name, and the receivers that got a test message. */
   readonly entries = { rules: new Map<string, object>(), receivers: new Map<string, object>() };
   readonly tested: string[] = [];
+  /** The rules of retention, and the number of readings that a dry run counts. */
+  retention: RetentionDocument['rules'] = [];
+  deletable = 0;
+  /** Passwords of sensors by login; null without a file. */
+  passwords: Map<string, string> | null = new Map();
   /** Largest number of messages in one step of a bulk change. */
   stepItems = 1000;
   stageSeconds = 60;
@@ -179,6 +187,8 @@ export class FakeIngest {
     else if (area === 'ledger') json(response, 200, id === 'missing' ? this.missing : this.#ledger());
     else if (area === 'alerts' && id === undefined) json(response, 200, this.#alerts(searchParams));
     else if (area === 'alerts') await this.#entries(request, response, id!, verb, last);
+    else if (area === 'retention') await this.#answerRetention(request, response, id);
+    else if (area === 'passwords') await this.#answerPasswords(request, response, searchParams);
     else if (area === 'readings') await this.#receive(request, response, searchParams);
     else if (area === 'explain') {
       this.explained.push(await bodyOf(request));
@@ -219,6 +229,62 @@ export class FakeIngest {
       known.delete(name);
       json(response, 200, { instance, replaced: true } satisfies EntryChangedDocument);
     }
+  }
+
+  async #answerRetention(
+    request: IncomingMessage,
+    response: ServerResponse,
+    verb: string | undefined,
+  ): Promise<void> {
+    const { instance } = this;
+    const sent = (request.method === 'GET' ? {} : await bodyOf(request)) as {
+      readonly rules?: RetentionDocument['rules'];
+      readonly before?: RetentionDocument['rules'];
+    };
+    const { rules = this.retention, before = this.retention } = sent;
+    if (verb === 'preview') {
+      const none = { before: null, readings: 0, series: 0, oldest: null, newest: null };
+      const counted = rules.map(({ keep }) => ({ ...none, rule: keep, readings: this.deletable, series: 1 }));
+      const all = { ...none, rule: 'all other series' };
+      const document = { instance, rules: [...counted, all], isComplete: true };
+      return json(response, 200, document satisfies RetentionPreviewDocument);
+    }
+    if (JSON.stringify(before) !== JSON.stringify(this.retention)) {
+      const detail = 'The rules were changed in the meantime: read them again.';
+      return json(response, 409, { type: 'about:blank', title: 'Rules changed', status: 409, detail });
+    }
+    this.retention = rules;
+    const limits = { maxBytes: 0, minFreeBytes: 0, everySeconds: 3600 };
+    const document = { instance, rules, others: 'raw:forever', trouble: null, ...limits, last: null };
+    json(response, 200, document satisfies RetentionDocument);
+  }
+
+  async #answerPasswords(
+    request: IncomingMessage,
+    response: ServerResponse,
+    search: URLSearchParams,
+  ): Promise<void> {
+    const { instance, passwords } = this;
+    const fail = (status: number, title: string) =>
+      json(response, status, { type: 'about:blank', title, status, detail: `${title}.` });
+    if (passwords === null) return fail(409, 'No file of passwords');
+    if (request.method === 'GET') {
+      const users = [...passwords.keys()];
+      return json(response, 200, { instance, users, total: users.length } satisfies PasswordsDocument);
+    }
+    if (request.method === 'DELETE') {
+      if (!passwords.delete(search.get('user')!)) return fail(404, 'Not found');
+      return json(response, 200, { instance, replaced: true } satisfies EntryChangedDocument);
+    }
+    const { user, password, replace } = (await bodyOf(request)) as {
+      readonly user: string;
+      readonly password: string;
+      readonly replace: boolean;
+    };
+    const replaced = passwords.has(user);
+    if (replaced && !replace) return fail(409, 'Login exists');
+    passwords.set(user, password);
+    json(response, 200, { instance, replaced } satisfies EntryChangedDocument);
   }
 
   /** Selects by device only. The position of a page is the number of alerts before it. */

@@ -15,7 +15,7 @@ import {
 } from '@tidegauge/service';
 import { type BackupOptions, type BackupResult, backUp, lastBackup } from './back-up.ts';
 import { keepRule } from './keep.ts';
-import { schedule as runSchedule, type ScheduleState } from './schedule.ts';
+import { BackupRequest, schedule as runSchedule, type ScheduleState } from './schedule.ts';
 import { serve } from './serve.ts';
 
 const settings = defineConfig({
@@ -36,7 +36,12 @@ const settings = defineConfig({
   },
   metricsPort: {
     kind: port(),
-    help: 'With --every: the port of health, readiness and metrics. Default: none.',
+    help: 'With --every: the port of health, readiness, metrics, and requests of the API. Default: none.',
+  },
+  httpToken: {
+    kind: text(),
+    secret: true,
+    help: 'Bearer token for requests for a backup. Without it they are accepted on loopback only.',
   },
   httpListen: { kind: text('an address'), default: '127.0.0.1', help: 'The address of that port.' },
   boardName: SERVICE_SETTINGS.boardName,
@@ -55,8 +60,9 @@ export const program = defineCommand({
   ],
   configuredBy: 'environment',
   settings,
-  async run({ every, json, httpListen, metricsPort, boardName, ...options }, signal) {
-    if (every !== null) return repeat(options, { every, json, httpListen, metricsPort, boardName }, signal);
+  async run({ every, json, httpListen, httpToken, metricsPort, boardName, ...options }, signal) {
+    if (every !== null)
+      return repeat(options, { every, json, httpListen, httpToken, metricsPort, boardName }, signal);
     print(await backUp(options, signal), json);
     return EXIT.OK;
   },
@@ -66,15 +72,17 @@ interface Schedule {
   readonly every: number;
   readonly json: boolean;
   readonly httpListen: string;
+  readonly httpToken: string | null;
   readonly boardName: string | null;
   readonly metricsPort: number | null;
 }
 
 /** A failure is printed, and does not end the program. */
 async function repeat(options: BackupOptions, schedule: Schedule, signal: AbortSignal): Promise<number> {
-  const { every, json, httpListen, metricsPort, boardName } = schedule;
+  const { every, json, httpListen, httpToken, metricsPort, boardName } = schedule;
   const everyMs = every * 1000;
-  const state: ScheduleState = { last: null, failures: 0, isFailing: false };
+  const state: ScheduleState = { last: null, failures: 0, isFailing: false, isRunning: false };
+  const request = new BackupRequest();
   let result: BackupResult | null = null;
   const http =
     metricsPort === null
@@ -82,15 +90,19 @@ async function repeat(options: BackupOptions, schedule: Schedule, signal: AbortS
       : await serve({
           host: httpListen,
           port: metricsPort,
+          token: httpToken,
           board: boardName,
+          to: options.to,
           everyMs,
           state,
+          request,
           result: () => result,
         });
   try {
     await runSchedule(state, {
       everyMs,
       signal,
+      request,
       last: () => lastBackup(options.to),
       async run() {
         result = await backUp(options, signal);

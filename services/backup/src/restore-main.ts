@@ -4,6 +4,7 @@ import { maskUrl } from '@tidegauge/text';
 import { findBackup } from './backup-folder.ts';
 import { checkFiles, readManifest } from './manifest.ts';
 import { restoreBackup } from './restore.ts';
+import { noteVerified } from './verified.ts';
 
 const settings = defineConfig({
   from: {
@@ -32,6 +33,10 @@ export const program = defineCommand({
       await checkFiles(folder, manifest, signal);
       const problem = await restoreBackup(folder, manifest, store, { signal, progress });
       progress.stop();
+      if (problem === null)
+        await noteVerified(folder, Date.now()).catch(({ message }: Error) => {
+          process.stderr.write(`the backup does not show that it was verified: ${message}\n`);
+        });
       const { readings, units, devices } = manifest;
       const { seconds } = progress;
       if (json) {

@@ -14,11 +14,30 @@ export interface ScheduleState {
   failures: number;
   /** Whether the last attempt failed. */
   isFailing: boolean;
+  isRunning: boolean;
+}
+
+/** A request for a backup before it is due. */
+export class BackupRequest {
+  isMade = false;
+  #wake = new AbortController();
+
+  /** Aborted when a request is made. */
+  get signal(): AbortSignal {
+    return this.#wake.signal;
+  }
+
+  make(): void {
+    this.isMade = true;
+    this.#wake.abort();
+    this.#wake = new AbortController();
+  }
 }
 
 export interface ScheduleOptions {
   readonly everyMs: number;
   readonly signal: AbortSignal;
+  readonly request: BackupRequest;
   /** Resolves to the time at which the newest complete backup began, or null. */
   last(): Promise<number | null>;
   run(): Promise<void>;
@@ -31,12 +50,12 @@ export function pauseAfter(attemptMs: number): number {
 }
 
 /**
- * Runs when the last backup is old enough, until the signal. After a failure it runs again: soon after a short attempt,
- * such as one without the store, and after a quarter of an hour at most.
+ * Runs when the last backup is old enough, or when it is requested, until the signal. After a failure it runs again: soon
+ * after a short attempt, such as one without the store, and after a quarter of an hour at most.
  */
 export async function schedule(
   state: ScheduleState,
-  { everyMs, signal, last, run, fail }: ScheduleOptions,
+  { everyMs, signal, request, last, run, fail }: ScheduleOptions,
 ): Promise<void> {
   let retry = 0;
   while (!signal.aborted) {
@@ -44,10 +63,13 @@ export async function schedule(
     try {
       state.last = await last();
       const due = Math.max(retry, state.last === null ? 0 : state.last + everyMs);
-      if (Date.now() < due) {
-        await delay(Math.min(due - Date.now(), NAP_MS), undefined, { signal });
+      if (!request.isMade && Date.now() < due) {
+        const wake = AbortSignal.any([signal, request.signal]);
+        await delay(Math.min(due - Date.now(), NAP_MS), undefined, { signal: wake }).catch(() => {});
         continue;
       }
+      request.isMade = false;
+      state.isRunning = true;
       await run();
       state.isFailing = false;
     } catch (error) {
@@ -56,6 +78,8 @@ export async function schedule(
       state.isFailing = true;
       fail(error);
       retry = Date.now() + Math.min(everyMs, pauseAfter(performance.now() - began));
+    } finally {
+      state.isRunning = false;
     }
   }
 }

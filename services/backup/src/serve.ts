@@ -1,30 +1,31 @@
-import { createLogger, createServiceApp, type HttpServer, listen, Metrics } from '@tidegauge/service';
+import {
+  createLogger,
+  createServiceApp,
+  type HttpServer,
+  isLoopback,
+  listen,
+  Metrics,
+} from '@tidegauge/service';
 import type { BackupResult } from './back-up.ts';
-import type { ScheduleState } from './schedule.ts';
+import { type BackupOperationOptions, backupOperations } from './backup-operations.ts';
 
 /** A schedule that misses this many backups is not ready. */
 const MISSED = 2;
 
-export interface ServeOptions {
+export interface ServeOptions extends BackupOperationOptions {
   readonly host: string;
   readonly port: number;
+  /** Allows requests for a backup. Null: they are accepted on loopback only. */
+  readonly token: string | null;
   /** The name of the board in metrics. Null: the host name. */
   readonly board: string | null;
-  readonly everyMs: number;
-  readonly state: ScheduleState;
   /** The last backup of this process. */
   result(): BackupResult | null;
 }
 
-/** Serves health, readiness and metrics of scheduled backups. */
-export async function serve({
-  host,
-  port,
-  board,
-  everyMs,
-  state,
-  result,
-}: ServeOptions): Promise<HttpServer> {
+/** Serves health, readiness and metrics of scheduled backups, lists them, and makes one on request. */
+export async function serve(options: ServeOptions): Promise<HttpServer> {
+  const { host, port, token, board, everyMs, state, result } = options;
   const logger = createLogger('backup', 'warn');
   const metrics = new Metrics(board);
   metrics.gauge(
@@ -57,6 +58,8 @@ export async function serve({
         : null;
     },
   };
-  const app = createServiceApp({ metrics, checks, logger, listen: host });
+  const isOpen = token !== null || isLoopback(host);
+  const operations = backupOperations(options).filter(({ scope }) => isOpen || scope === 'read');
+  const app = createServiceApp({ metrics, checks, logger, listen: host, token, operations });
   return listen(app, host, port, 'METRICS_PORT (--metrics-port)');
 }

@@ -84,21 +84,18 @@ export function decide(scene: Scene, bounds: Bounds): Decision {
   if (steps.length > 0) actions.push({ do: 'move', steps });
   actions.push(...disabling(settled, present, bounds));
   // Citus copies metadata to every active worker in one transaction, so no worker can join while one is missing.
-  const missing = settled.filter((worker) => worker.active && !present(worker));
-  const complete = missing.length === 0;
+  const missing = settled.find((worker) => worker.active && !present(worker));
+  const obstacle = missing === undefined ? null : `waits for ${missing.address}, which does not answer`;
   for (const worker of settled) {
     const sighting = worker.identity === null ? undefined : seen.get(worker.identity);
     if (sighting === undefined || worker.active || !worker.disabledByUs) continue;
-    if (sighting.unfit !== null) waiting.set(worker.address, sighting.unfit);
-    else if (!complete)
-      waiting.set(worker.address, `waits for ${missing[0]!.address}, which does not answer`);
-    else actions.push({ do: 'activate', id: worker.id, address: worker.address });
+    const reason = sighting.unfit ?? obstacle;
+    if (reason === null) actions.push({ do: 'activate', id: worker.id, address: worker.address });
+    else waiting.set(worker.address, reason);
   }
   const newcomers = strangers(scene, bounds, settled, sightings, waiting);
-  if (newcomers.length > 0 && !complete) {
-    for (const { address } of newcomers)
-      waiting.set(address, `waits for ${missing[0]!.address}, which does not answer`);
-  } else if (newcomers.length > 0) {
+  if (obstacle !== null) for (const { address } of newcomers) waiting.set(address, obstacle);
+  else if (newcomers.length > 0) {
     actions.push({
       do: 'add',
       newcomers: newcomers.map(({ address, identity }) => ({ address, identity })),

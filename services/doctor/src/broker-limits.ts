@@ -81,8 +81,8 @@ export function checkLimits(limits: BrokerLimits, flow: Flow): Finding[] {
 export function checkCeiling(inflight: number, { rate, replicas, pace, maxInFlight, commit }: Flow): Finding {
   const check = 'broker.ceiling';
   const window = Math.min(inflight === 0 ? MOST_INFLIGHT : inflight, maxInFlight);
-  const bound =
-    inflight === 0 || inflight >= maxInFlight ? 'MAX_IN_FLIGHT of ingest' : 'max_inflight_messages';
+  const isOfBroker = inflight !== 0 && inflight < maxInFlight;
+  const bound = isOfBroker ? 'max_inflight_messages' : 'MAX_IN_FLIGHT of ingest';
   const many = replicas === 1 ? '' : `${replicas} x `;
   if (commit === null) {
     const message = `${count(window)} messages in flight (${bound}); the ceiling is ${many}${count(window)} / (${duration(pace)} + commit); no commit was measured`;
@@ -94,19 +94,19 @@ export function checkCeiling(inflight: number, { rate, replicas, pace, maxInFlig
     `(${duration(pace)} batch + ${duration(commit.seconds)} commit, ${commit.source})`;
   if (rate === null || ceiling >= 2 * rate) return ok(check, message);
   const needed = Math.ceil((2 * rate * (pace + commit.seconds)) / replicas);
-  const fix =
-    inflight !== 0 && inflight < maxInFlight
-      ? needed > MOST_INFLIGHT
-        ? 'set max_inflight_messages 0 in mosquitto.conf, and scale ingest or use a faster disk'
-        : `set max_inflight_messages 0 (or ${needed}) in mosquitto.conf`
-      : `scale ingest, use a faster disk, or raise MAX_IN_FLIGHT to ${needed}`;
+  const fix = isOfBroker
+    ? brokerFix(needed)
+    : `scale ingest, use a faster disk, or raise MAX_IN_FLIGHT to ${needed}`;
+  const required = `the required ${count(rate)}/s`;
   return ceiling < rate
-    ? error(
-        check,
-        `${message}: less than the required ${count(rate)}/s, so the queue grows until it overflows`,
-        fix,
-      )
-    : warning(check, `${message}: too little above the required ${count(rate)}/s to drain a queue`, fix);
+    ? error(check, `${message}: less than ${required}, so the queue grows until it overflows`, fix)
+    : warning(check, `${message}: too little above ${required} to drain a queue`, fix);
+}
+
+function brokerFix(needed: number): string {
+  return needed > MOST_INFLIGHT
+    ? 'set max_inflight_messages 0 in mosquitto.conf, and scale ingest or use a faster disk'
+    : `set max_inflight_messages 0 (or ${needed}) in mosquitto.conf`;
 }
 
 function checkQueue({ queuedMessages, queuedBytes }: BrokerLimits, { rate, messageBytes }: Flow): Finding {

@@ -217,16 +217,13 @@ function examineBroker(
 ): Finding[] {
   const flow = flowOf(config, stack, commit);
   const { limits, findings } = loadLimits(config, stack);
-  const reached = broker !== null && !('why' in broker) ? broker : null;
-  return [
-    ...(broker === null || config.broker === null ? [] : checkBroker(config.broker, broker)),
-    ...findings,
-    ...(limits !== null
-      ? checkLimits(reached === null ? limits : { ...limits, inflight: reached.inflight }, flow)
-      : reached !== null
-        ? [checkCeiling(reached.inflight, flow)]
-        : []),
-  ];
+  const ofBroker = broker === null || config.broker === null ? [] : checkBroker(config.broker, broker);
+  const found = [...ofBroker, ...findings];
+  // The limit of the running broker counts before that of the file.
+  const inflight = broker !== null && !('why' in broker) ? broker.inflight : limits?.inflight;
+  if (inflight === undefined) return found;
+  if (limits === null) return [...found, checkCeiling(inflight, flow)];
+  return [...found, ...checkLimits({ ...limits, inflight }, flow)];
 }
 
 function loadLimits(

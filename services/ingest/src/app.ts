@@ -36,6 +36,7 @@ import { type AlertFiles, alertOperations } from './alerts/alert-operations.ts';
 import type { Alerts } from './alerts/alerts.ts';
 import { alertsDocument, alertsQuery } from './alerts/document.ts';
 import { DeliveryTurns } from './delivery-turns.ts';
+import { passwordOperations } from './direct/password-operations.ts';
 import { diskWrites } from './disk-writes.ts';
 import { explainRequest, notValid, routesOfRequest } from './explain-request.ts';
 import { Explanations } from './explanations.ts';
@@ -50,6 +51,7 @@ import { type RelayOperationOptions, relayOperations } from './relay/operations.
 import { bytesOf, jsonOf, rawBody } from './request-body.ts';
 import { missingDocument } from './resend/missing.ts';
 import type { Retention } from './retention/retention.ts';
+import { type RetentionParts, retentionOperations } from './retention/retention-operations.ts';
 import type { RouteNotes } from './route-notes.ts';
 import type { RouteReloader } from './route-reloader.ts';
 import type { Router } from './routes.ts';
@@ -85,7 +87,10 @@ export interface AppOptions {
   readonly reloader: RouteReloader;
   readonly alerts: Alerts;
   readonly alertFiles: AlertFiles;
+  /** The file of passwords of sensors. Null: there is none. */
+  readonly passwords: string | null;
   readonly retention: Pick<Retention, 'total'>;
+  readonly retentionParts: RetentionParts;
   readonly relay: Pick<RelayOperationOptions, 'relay' | 'boards' | 'store'>;
   /** What an operator should repair although ingest works. */
   readonly warnings: () => readonly string[];
@@ -207,6 +212,8 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     { ...post('/lines', 'deliverLines', 'write', budget, payload, deliverLines), ...ofDevices },
     { ...get('/alerts', 'listAlerts', 'read', listAlerts), limitsDevices: true },
     ...alertOperations(options),
+    ...passwordOperations(options),
+    ...retentionOperations(options.retentionParts, instance),
     get('/live', 'live', 'read', live),
     ...relayOperations({ ...options.relay, pipeline, router, instance, deliveries }),
   ];

@@ -6,7 +6,7 @@ import {
   toReadingDocumentWithUnit,
   unitProblem,
 } from '@tidegauge/readings';
-import { numberFix, proposalsFor, triedFix } from './fixes.ts';
+import { type Message, numberFix, proposalsFor, triedFix } from './fixes.ts';
 import type { Route, Router } from './routes.ts';
 import { timedAtReceipt } from './sensor-clocks.ts';
 
@@ -37,16 +37,7 @@ export function explain(
   const readings = decoded instanceof DecodeError ? [] : timedAtReceipt(decoded);
   return {
     topic,
-    ...(route === null
-      ? { route: null }
-      : {
-          route: {
-            name: route.name,
-            topic: route.template.template,
-            format: route.format,
-            ...(route.preset === null ? {} : { preset: route.preset }),
-          },
-        }),
+    route: route === null ? null : routeDocument(route),
     device,
     metric,
     total: readings.length,
@@ -56,15 +47,21 @@ export function explain(
     }),
     ignored: notes.ignoredFields,
     ...(notes.doubts.length === 0 ? {} : { doubts: notes.doubts }),
-    ...(failed === null
-      ? notes.fix()
-      : {
-          error: { reason: failed.reason, message: failed.message, position: failed.position },
-          fix: triedFix(failed, { topic, payload, received }, router),
-          ...(failed.reason === 'unknown_topic'
-            ? { proposals: proposalsFor({ topic, payload, received }, router) }
-            : {}),
-        }),
+    ...(failed === null ? notes.fix() : failure(failed, { topic, payload, received }, router)),
+  };
+}
+
+function routeDocument({ name, template, format, preset }: Route) {
+  return { name, topic: template.template, format, ...(preset === null ? {} : { preset }) };
+}
+
+/** Why a message is not read, and what would change that. */
+function failure(error: DecodeError, message: Message, router: Router) {
+  const { reason, message: text, position } = error;
+  return {
+    error: { reason, message: text, position },
+    fix: triedFix(error, message, router),
+    ...(reason === 'unknown_topic' ? { proposals: proposalsFor(message, router) } : {}),
   };
 }
 

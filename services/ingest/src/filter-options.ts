@@ -1,7 +1,6 @@
 import { isTable, metricNameProblem } from '@tidegauge/readings';
 import { duration } from '@tidegauge/service';
-import { didYouMean } from '@tidegauge/text';
-import type { Mistake } from '@tidegauge/yaml-file';
+import { type Mistake, unknownKeys } from '@tidegauge/yaml-file';
 import type { FilterOptions } from './series-filter.ts';
 
 const KEYS = ['deadband', 'silence'];
@@ -22,11 +21,9 @@ export function readFilter(data: unknown): {
     void problems.push({ path, message, atKey });
   if (!isTable(data)) add([], `it must be a table with keys of ${KEYS.join(', ')}, or {} for changes only`);
   const { deadband = 0, silence = DEFAULT_SILENCE, ...others } = isTable(data) ? data : {};
-  const unknown = Object.keys(others);
-  if (unknown.length > KEYS.length) add([], `it has ${unknown.length} keys besides ${KEYS.join(', ')}`);
-  else
-    for (const key of unknown)
-      add([key], `${key} is not a key of filter (${KEYS.join(', ')})${didYouMean(key, KEYS)}`, true);
+  const { length } = Object.keys(others);
+  if (length > KEYS.length) add([], `it has ${length} keys besides ${KEYS.join(', ')}`);
+  else problems.push(...unknownKeys(others, [], KEYS, 'filter'));
   const deadbands = new Map<string, number>();
   if (isTable(deadband)) {
     const entries = Object.entries(deadband);

@@ -108,41 +108,51 @@ function routeFor(message: Message, router: Router): string | null {
 
 /** The settings that may read a payload that was refused, the most specific first. */
 function settingsFor({ reason, message }: Failure, payload: Uint8Array): readonly Setting[] {
+  return SETTINGS.get(reason)?.(message, payload) ?? [];
+}
+
+/** By the reason of the refusal. */
+const SETTINGS: ReadonlyMap<string, (message: string, payload: Uint8Array) => readonly Setting[]> = new Map([
+  ['invalid_time', timeSettings],
+  ['invalid_name', nameSettings],
+  ['malformed', valueSettings],
+  ['invalid_value', valueSettings],
+  ['unsupported', valueSettings],
+]);
+
+function timeSettings(message: string, payload: Uint8Array): readonly Setting[] {
+  if (message.includes('would overwrite')) return mappings(separating(payload));
   const fields = fieldsOf(payload);
   // The message begins with the field that is no time.
   const timeField = fields.find((field) => message.startsWith(`${quote(field)} `));
   const drop = timeField === undefined ? {} : { drop: [timeField] };
-  const mappings = (list: readonly MappingOptions[]): Setting[] => list.map((mapping) => ({ mapping }));
-  switch (reason) {
-    case 'invalid_time':
-      if (message.includes('would overwrite')) return mappings(separating(payload));
-      return mappings([
-        { time: { format: 'day-first' } },
-        { time: { format: 'month-first' } },
-        ...fields
-          .filter((field) => !/^(?:t|ts|time|timestamp)$/.test(field))
-          .map((field) => ({ time: { field }, ...drop })),
-        { time: false, ...drop },
-      ]);
-    case 'invalid_name':
-      return mappings(
-        /metric/.test(message)
-          ? [...named(fields, METRIC_FIELDS).map((metric) => ({ metric })), { metric: 'value' }]
-          : named(fields, DEVICE_FIELDS).map((device) => ({ device })),
-      );
-    case 'malformed':
-    case 'invalid_value':
-    case 'unsupported':
-      return [
-        ...mappings([...numberSettings(message), ...timesOf(message)]),
-        ...['auto', 'influx', 'senml-json', 'senml-cbor'].map((format) => ({ format })),
-        ...(isWord(payload) || message.includes(NUMBER_OR_TEXT)
-          ? mappings([{ values: { '*': 'text' } }])
-          : []),
-      ];
-    default:
-      return [];
-  }
+  return mappings([
+    { time: { format: 'day-first' } },
+    { time: { format: 'month-first' } },
+    ...fields
+      .filter((field) => !/^(?:t|ts|time|timestamp)$/.test(field))
+      .map((field) => ({ time: { field }, ...drop })),
+    { time: false, ...drop },
+  ]);
+}
+
+function nameSettings(message: string, payload: Uint8Array): readonly Setting[] {
+  const fields = fieldsOf(payload);
+  if (!/metric/.test(message)) return mappings(named(fields, DEVICE_FIELDS).map((device) => ({ device })));
+  return mappings([...named(fields, METRIC_FIELDS).map((metric) => ({ metric })), { metric: 'value' }]);
+}
+
+function valueSettings(message: string, payload: Uint8Array): readonly Setting[] {
+  const mayBeText = isWord(payload) || message.includes(NUMBER_OR_TEXT);
+  return [
+    ...mappings([...numberSettings(message), ...timesOf(message)]),
+    ...['auto', 'influx', 'senml-json', 'senml-cbor'].map((format) => ({ format })),
+    ...mappings(mayBeText ? [{ values: { '*': 'text' } }] : []),
+  ];
+}
+
+function mappings(list: readonly MappingOptions[]): readonly Setting[] {
+  return list.map((mapping) => ({ mapping }));
 }
 
 /** The settings of a mapping that decide about a text that can be a number, as an error or a note of a decoder names them. */

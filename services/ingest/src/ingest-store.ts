@@ -152,6 +152,10 @@ export class IngestStore implements Store, StoreGuard {
     return this.#store.identify(identity);
   }
 
+  compact(): Promise<boolean> {
+    return this.#store.compact();
+  }
+
   space(): Promise<StoreSpace | null> {
     return this.#store.space();
   }

@@ -22,6 +22,11 @@ import { timedAtReceipt } from './sensor-clocks.ts';
 import { nameOf } from './series-units.ts';
 
 const PATH = 'POST /readings';
+/** The parameters of a request, with what is wrong with a value. */
+const PARAMETERS = new Map([
+  ['device', deviceNameProblem],
+  ['metric', metricNameProblem],
+]);
 
 /** How a message was received. It determines how its topic is interpreted. */
 export const SOURCES = ['mqtt', 'http'] as const;
@@ -51,12 +56,8 @@ export function httpMessage(contentType: string, query: URLSearchParams, payload
     throw new Problem(415, title, detail);
   }
   for (const [name, value] of query) {
-    const problem =
-      name === 'device'
-        ? deviceNameProblem(value)
-        : name === 'metric'
-          ? metricNameProblem(value)
-          : 'it is not a parameter of this request';
+    const problemOf = PARAMETERS.get(name);
+    const problem = problemOf === undefined ? 'it is not a parameter of this request' : problemOf(value);
     if (problem !== null) throw new Problem(400, 'Bad parameter', `Parameter ${name}: ${problem}.`);
   }
   const topic = query.size === 0 ? PATH : `${PATH}?${query}`;

@@ -13,8 +13,9 @@ const REST = 3;
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Computes rollups beside live traffic: in bounded pieces, and for a quarter of the time at most. Of all processes that use
- * the store, the one with the lease does it. A failure never concerns ingest: the marks stay, and it tries again.
+ * Computes rollups beside live traffic, and moves old readings into less space: in bounded pieces, and for a quarter of the
+ * time at most. Of all processes that use the store, the one with the lease computes rollups. A failure never concerns
+ * ingest: the marks and the readings stay, and it tries again.
  */
 export class RollupWorker {
   /** Since the start, by this process. */
@@ -52,6 +53,7 @@ export class RollupWorker {
     while (!this.#end.signal.aborted) {
       try {
         await this.#workAll();
+        await this.#compactAll();
       } catch (error) {
         this.#failed(error);
       }
@@ -76,6 +78,15 @@ export class RollupWorker {
     }
   }
 
+  /** Steps of several processes do not disturb each other, so this needs no lease. */
+  async #compactAll(): Promise<void> {
+    for (let more = true; more && !this.#end.signal.aborted; ) {
+      const started = performance.now();
+      more = await this.#store.compact();
+      await this.#rest(REST * (performance.now() - started));
+    }
+  }
+
   async #look(): Promise<void> {
     this.#looked = performance.now();
     this.status = await this.#store.rollups.status();
@@ -90,6 +101,6 @@ export class RollupWorker {
     if (performance.now() - this.#logged < LOG_EVERY_MS) return;
     this.#logged = performance.now();
     const err = error instanceof StoreError ? error : new StoreError('UNEXPECTED', String(error));
-    this.#logger.warn({ err }, 'rollups wait, because the store refused a call');
+    this.#logger.warn({ err }, 'rollups and compaction wait, because the store refused a call');
   }
 }

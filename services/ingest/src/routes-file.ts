@@ -26,7 +26,14 @@ import {
   zoneProblem,
 } from '@tidegauge/readings';
 import { didYouMean } from '@tidegauge/text';
-import { appendEntry, dataError, type Mistake, readBounded, YamlFile } from '@tidegauge/yaml-file';
+import {
+  appendEntry,
+  dataError,
+  type Mistake,
+  readBounded,
+  unknownKeys,
+  YamlFile,
+} from '@tidegauge/yaml-file';
 import { readFilter } from './filter-options.ts';
 import { RouteNotes } from './route-notes.ts';
 import {
@@ -53,6 +60,12 @@ const KEYS = [
   'zone',
 ];
 const INFLUX_KEYS = ['device', 'metric', 'precision'];
+/** Keys that are texts, and the message when one is not. */
+const TEXTS = [
+  ['topic', 'it must be a text such as sensors/{device+}/{metric}'],
+  ['base', 'it must be a text'],
+  ['name', 'it must be a text'],
+] as const;
 const QOS = [0, 1, 2] as const;
 const FORMATS = [...formatNames, ...Object.keys(statefulFormats)];
 /** Entries of a file. Each message is compared with the routes until one matches, unless its topic is cached. */
@@ -190,16 +203,11 @@ class RoutesReader {
     }
     const before = this.mistakes.length;
     if (this.#isTooLarge(entry, [index], KEYS)) return;
-    for (const key of Object.keys(entry)) {
-      if (KEYS.includes(key)) continue;
-      const message = `${key} is not a key of a route (${KEYS.join(', ')})${didYouMean(key, KEYS)}`;
-      this.mistakes.push({ path: [index, key], message, atKey: true });
-    }
-    for (const key of ['topic', 'base', 'name'] as const) {
-      if (entry[key] !== undefined && (typeof entry[key] !== 'string' || entry[key] === '')) {
-        const example = key === 'topic' ? ' such as sensors/{device+}/{metric}' : '';
-        this.mistakes.push({ path: [index, key], message: `it must be a text${example}` });
-      }
+    this.mistakes.push(...unknownKeys(entry, [index], KEYS, 'a route'));
+    for (const [key, message] of TEXTS) {
+      const text = entry[key];
+      if (text !== undefined && (typeof text !== 'string' || text === ''))
+        this.mistakes.push({ path: [index, key], message });
     }
     if (typeof entry.name === 'string' && entry.name.length > MAX_NAME)
       this.mistakes.push({ path: [index, 'name'], message: `it has more than ${MAX_NAME} characters` });
@@ -288,11 +296,7 @@ class RoutesReader {
       return null;
     }
     if (this.#isTooLarge(influx, [index, 'influx'], INFLUX_KEYS)) return null;
-    for (const key of Object.keys(influx)) {
-      if (INFLUX_KEYS.includes(key)) continue;
-      const message = `${key} is not a key of influx (${INFLUX_KEYS.join(', ')})${didYouMean(key, INFLUX_KEYS)}`;
-      this.mistakes.push({ path: [index, 'influx', key], message, atKey: true });
-    }
+    this.mistakes.push(...unknownKeys(influx, [index, 'influx'], INFLUX_KEYS, 'influx'));
     const wrong = INFLUX_KEYS.filter((key) => influx[key] !== undefined && typeof influx[key] !== 'string');
     for (const key of wrong) add('it must be a text', key);
     if (wrong.length > 0) return null;

@@ -21,6 +21,7 @@ import {
 } from '@tidegauge/service';
 import { STORE_ERROR_CODES, type Store } from '@tidegauge/storage';
 import { Alerts } from './alerts/alerts.ts';
+import { mailServerOf } from './alerts/email.ts';
 import { EntriesFile } from './alerts/entries-file.ts';
 import { StoreLease } from './alerts/lease.ts';
 import { measureAlerts } from './alerts/measure.ts';
@@ -94,7 +95,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   const alertFiles = openAlertFiles(config, logger);
   checkAlertTopic(config, router);
   // Before anything is created, so that a mistake leaves nothing behind.
-  if (config.retentionRules !== null) new RetentionRules(loadRules(config.retentionRules), config.retention);
+  const { file, isRequired } = retentionFileOf(config);
+  new RetentionRules(loadRules(file, isRequired), config.retention);
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const broken = Promise.withResolvers<never>();
   // The promise may reject before a caller waits for it.
@@ -240,7 +242,15 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       reloader,
       alerts,
       alertFiles: { ...alertFiles, fixed },
+      passwords: config.listen === null ? null : config.listenPasswords,
       retention,
+      retentionParts: {
+        retention,
+        rules: keepRules,
+        store,
+        limits: retentionLimits(config),
+        everyMs: config.retentionEvery * 1000,
+      },
       relay: { relay, boards, store },
       warnings: () =>
         [
@@ -261,7 +271,12 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       await reportTopicLevels(levels, config.dataDir, store, logger);
       rollups?.start();
       if (alertFiles.rules.exists) alerts.start();
-      if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
+      const startRetention = () => {
+        if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0)
+          retention.start();
+      };
+      keepRules.onChange(startRetention);
+      startRetention();
     };
     if (store.trouble === null) await useStore();
     else store.opened.then(useStore).catch(broken.reject);
@@ -315,10 +330,16 @@ function retentionLimits({ retentionMaxBytes, retentionMinFree }: Config<typeof 
   return { maxBytes: retentionMaxBytes, minFreeBytes: retentionMinFree };
 }
 
+/** The file of retention rules. One that is not named need not exist. */
+function retentionFileOf({ retentionRules, dataDir }: Config<typeof settings>) {
+  return { file: retentionRules ?? join(dataDir, 'retention.yml'), isRequired: retentionRules !== null };
+}
+
 /** @throws {ConfigError} when a rule cannot be used */
 function openRetention(config: Config<typeof settings>, store: Store, logger: Logger) {
   const own = logger.child({ component: 'retention' });
-  const keepRules = new RulesFile(config.retentionRules, config.retention, store, own);
+  const file = retentionFileOf(config);
+  const keepRules = new RulesFile({ ...file, last: config.retention, store, logger: own });
   const retention = new Retention({
     store,
     rules: () => keepRules.rules,
@@ -353,7 +374,8 @@ function checkAlertTopic(config: Config<typeof settings>, router: Router): void 
  *
  * @throws {ConfigError} when one has a mistake
  */
-function openAlertFiles({ alerts, dataDir }: Config<typeof settings>, logger: Logger) {
+function openAlertFiles({ alerts, alertSmtp, dataDir }: Config<typeof settings>, logger: Logger) {
+  const mail = alertSmtp === null ? null : mailServerOf(alertSmtp);
   return {
     rules: new EntriesFile<AlertRule>({
       file: alerts ?? join(dataDir, 'alerts.yml'),
@@ -366,7 +388,7 @@ function openAlertFiles({ alerts, dataDir }: Config<typeof settings>, logger: Lo
       file: join(dataDir, 'receivers.yml'),
       what: 'receivers of alerts',
       isRequired: false,
-      parse: parseReceivers,
+      parse: (text, file) => parseReceivers(text, file, mail),
       logger,
     }),
   };

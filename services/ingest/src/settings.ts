@@ -170,6 +170,11 @@ export const settings = defineConfig({
     secret: true,
     help: 'Signs the messages to ALERT_WEBHOOK, as Standard Webhooks describes.',
   },
+  alertSmtp: {
+    kind: url('smtp', 'smtps'),
+    secret: 'url',
+    help: 'Mail server for receivers of the kind email, such as smtps://user:password@mail.example.org.',
+  },
   influxDevice: {
     kind: influxTemplate('device'),
     default: INFLUX_DEVICE,

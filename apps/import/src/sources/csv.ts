@@ -57,27 +57,15 @@ async function* read(
       let end = 0;
       while (end < text.length) {
         const place = `row ${number}`;
-        let next = readCells(text, end, separator);
+        const next = readCells(text, end, separator);
         if (next === null && !isLast && text.length - end <= MOST_ROW) break;
-        if (next === null) {
-          tally.add('refused', 'a quote is not closed', place);
-          next = { cells: [], end: endOfLine(text, end) };
-        } else if (FAILED.test(String(next.cells[0])))
+        if (next === null) tally.add('refused', 'a quote is not closed', place);
+        else if (FAILED.test(String(next.cells[0])))
           throw new Error(`${path}: the export failed: ${next.cells[0]}`);
-        else if (COMPLETE.test(String(next.cells[0])))
-          tally.add('skipped', 'the line that ends an export', place);
-        else if (next.cells.length > 1 || next.cells[0] !== null || columns.length === 1) {
-          if (next.cells.length === columns.length)
-            found.push([rowOf(columns, next.cells, rows.isExport), place]);
-          else
-            tally.add(
-              'refused',
-              `the row does not have ${columns.length} cells`,
-              `${place}: ${next.cells.length}`,
-            );
-        }
+        else if (isRow(next.cells, columns, place, tally))
+          found.push([rowOf(columns, next.cells, rows.isExport), place]);
         number += 1;
-        end = next.end;
+        end = next?.end ?? endOfLine(text, end);
       }
       if (isFirst) rows.check(found.map(([row]) => row));
       isFirst = false;
@@ -89,6 +77,19 @@ async function* read(
   } finally {
     reader.close();
   }
+}
+
+/** Whether cells are a row with all columns. Counts what they are otherwise, unless the line is empty. */
+function isRow(cells: Cells['cells'], columns: readonly string[], place: string, tally: Tally): boolean {
+  if (COMPLETE.test(String(cells[0]))) {
+    tally.add('skipped', 'the line that ends an export', place);
+    return false;
+  }
+  if (cells.length === columns.length) return true;
+  const isEmpty = cells.length === 1 && cells[0] === null;
+  if (!isEmpty)
+    tally.add('refused', `the row does not have ${columns.length} cells`, `${place}: ${cells.length}`);
+  return false;
 }
 
 interface Header {
@@ -130,25 +131,26 @@ function rowOf(columns: readonly string[], cells: readonly (string | null)[], ke
 function readCells(text: string, from: number, separator: string): Cells | null {
   const cells: (string | null)[] = [];
   for (let at = from; ; at += 1) {
-    let cell = '';
     const isQuoted = text[at] === '"';
-    if (isQuoted) {
-      for (;;) {
-        const quote = text.indexOf('"', at + 1);
-        if (quote === -1) return null;
-        cell += text.slice(at + 1, quote);
-        at = quote + 1;
-        if (text[at] !== '"') break;
-        cell += '"';
-      }
-    }
-    const start = at;
+    const start = isQuoted ? endOfQuotes(text, at) : at;
+    if (start === -1) return null;
+    const quoted = isQuoted ? text.slice(at + 1, start - 1).replaceAll('""', '"') : '';
+    at = start;
     while (at < text.length && text[at] !== separator && text[at] !== '\n') at += 1;
     const isEnd = text[at] !== separator;
     const rest = text.slice(start, at);
-    cell += isEnd && rest.endsWith('\r') ? rest.slice(0, -1) : rest;
+    const cell = quoted + (isEnd && rest.endsWith('\r') ? rest.slice(0, -1) : rest);
     cells.push(cell === '' && !isQuoted ? null : cell);
     if (isEnd) return { cells, end: at + 1 };
+  }
+}
+
+/** Where the quotes end that begin at `from`: after the first quote that is not doubled; -1 when there is none. */
+function endOfQuotes(text: string, from: number): number {
+  for (let at = from + 1; ; at += 2) {
+    at = text.indexOf('"', at);
+    if (at === -1) return -1;
+    if (text[at + 1] !== '"') return at + 1;
   }
 }
 

@@ -23,10 +23,14 @@ export interface InfluxOptions {
   readonly templates: readonly (string | null)[];
 }
 
-interface Position {
+/** Where lines are stored. */
+interface Place {
+  database: string | null;
+  policy: string | null;
+}
+
+interface Position extends Readonly<Place> {
   readonly offset: number;
-  readonly database: string | null;
-  readonly policy: string | null;
 }
 
 /** An unbalanced quote joins the lines after it to one. A longer one ends at its first newline. */
@@ -59,56 +63,66 @@ async function* read(
 ): AsyncGenerator<Step> {
   const reader = new TextReader(path, position?.offset);
   const context: DecodeContext = { device: null, metric: null, received };
-  let [database, policy] = [position?.database ?? null, position?.policy ?? null];
-  const follow = (comments: string): void => {
-    for (const [, key, value] of comments.matchAll(CONTEXT)) {
-      if (key === 'DATABASE') [database, policy] = [value!, null];
-      else policy = value!;
-    }
-  };
+  const place: Place = { database: position?.database ?? null, policy: position?.policy ?? null };
   try {
     while (await reader.more()) {
       const { text, isLast } = reader;
       const readings: SourceReading[] = [];
-      let end = 0;
-      let isOpen = false;
-      for (const { from, to } of findLines(text)) {
-        if (end < from) follow(text.slice(end, from));
-        if (!isLast && to === text.length) {
-          // The last line has a quote that the lines so far do not close.
-          isOpen = true;
-          end = from;
-          break;
-        }
-        end = to;
-        const name = fullName(database, policy) ?? options.database;
-        const line = text.slice(from, to);
-        // A quote that is not closed joins lines.
-        const isJoined = line.includes('\n') && typeof parsePoint(line) === 'string';
-        for (const part of isJoined ? line.split('\n') : [line]) {
-          if (part.startsWith('#')) follow(part);
-          else if (part.trim() !== '')
-            readLine(part, { ...options, database: name }, context, readings, tally);
-        }
-      }
-      if (!isOpen) {
-        follow(text.slice(end));
-        end = text.length;
-      } else if (text.length - end > MOST_LINE) {
+      let end = readLines(text, isLast, place, (line, name) =>
+        readLine(line, { ...options, database: name ?? options.database }, context, readings, tally),
+      );
+      if (text.length - end > MOST_LINE) {
         const newline = text.indexOf('\n', end) + 1;
         tally.add('refused', 'line protocol: unbalanced quotes', quote(text.slice(end, newline)));
         end = newline;
       }
       reader.take(end);
-      yield { readings, position: { offset: reader.offset, database, policy }, share: reader.share };
+      yield { readings, position: { offset: reader.offset, ...place }, share: reader.share };
     }
   } finally {
     reader.close();
   }
 }
 
+/** Passes each line with the name of its database to `take`, and follows the comments. Returns where the rest begins. */
+function readLines(
+  text: string,
+  isLast: boolean,
+  place: Place,
+  take: (line: string, database: string | null) => void,
+): number {
+  let end = 0;
+  for (const { from, to } of findLines(text)) {
+    if (end < from) follow(place, text.slice(end, from));
+    // The last line can have a quote that the lines so far do not close.
+    if (!isLast && to === text.length) return from;
+    end = to;
+    const name = fullName(place);
+    for (const line of linesOf(text.slice(from, to))) {
+      if (line.startsWith('#')) follow(place, line);
+      else if (line.trim() !== '') take(line, name);
+    }
+  }
+  follow(place, text.slice(end));
+  return text.length;
+}
+
+/** Changes the place as the comments of an export state it. */
+function follow(place: Place, comments: string): void {
+  for (const [, key, value] of comments.matchAll(CONTEXT)) {
+    if (key === 'DATABASE') place.database = value!;
+    place.policy = key === 'DATABASE' ? null : value!;
+  }
+}
+
+/** A line, or the lines of it that a quote without an end has joined. */
+function linesOf(line: string): readonly string[] {
+  const isJoined = line.includes('\n') && typeof parsePoint(line) === 'string';
+  return isJoined ? line.split('\n') : [line];
+}
+
 /** As an HTTP request names it: the default retention policy is not in the name. */
-function fullName(database: string | null, policy: string | null): string | null {
+function fullName({ database, policy }: Place): string | null {
   if (database === null || database === '') return null;
   return policy === null || policy === '' || policy === DEFAULT_POLICY ? database : `${database}/${policy}`;
 }

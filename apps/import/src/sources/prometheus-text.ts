@@ -18,7 +18,9 @@ export const PROMETHEUS_METRIC = '{measurement}';
 const NAME = '__name__';
 /** A name of a metric; a Prometheus since version 3 quotes other names, inside of the braces. */
 const METRIC = /^[A-Za-z_:][\w:]*/;
-const LABEL = /\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z_][\w.:]*))\s*(?:=\s*"((?:[^"\\]|\\.)*)")?\s*(,|\})/y;
+/** A label, and what follows it: a comma, or the brace after all labels, before which a comma can be. */
+const LABEL =
+  /\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z_][\w.:]*))\s*(?:=\s*"((?:[^"\\]|\\.)*)")?\s*(,(?:\s*\})?|\})/y;
 const ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
 /** A value, and a time. OpenMetrics has an exemplar after them. */
 const SAMPLE = /^\s*(\S+)(?:\s+(-?\d+(?:\.\d+)?))?\s*(?:#.*)?$/;
@@ -89,34 +91,41 @@ export function parseSample(line: string): PrometheusSample | string {
   const labels = new Map<string, string>();
   const name = METRIC.exec(line)?.[0] ?? '';
   if (name !== '') labels.set(NAME, name);
-  let at = name.length;
-  while (line[at] === ' ') at += 1;
-  if (line[at] === '{') {
-    at += 1;
-    while (line[at] === ' ') at += 1;
-    let isOpen = line[at] !== '}';
-    if (!isOpen) at += 1;
-    while (isOpen) {
-      LABEL.lastIndex = at;
-      const match = LABEL.exec(line);
-      if (match === null) return 'the labels cannot be read';
-      const [whole, quoted, word, value, end] = match;
-      const key = word ?? unescaped(quoted!);
-      if (value === undefined && quoted === undefined) return 'the labels cannot be read';
-      const label = value === undefined ? NAME : key;
-      if (labels.has(label)) return 'a label is there twice';
-      labels.set(label, value === undefined ? key : unescaped(value));
-      at += whole.length;
-      isOpen = end === ',' && !/^\s*\}/.test(line.slice(at));
-      if (end === ',' && !isOpen) at = line.indexOf('}', at) + 1;
-    }
-  }
+  const at = readLabels(line, afterSpaces(line, name.length), labels);
+  if (typeof at === 'string') return at;
   if ((labels.get(NAME) ?? '') === '') return 'the sample has no name';
   const [, text, stamp] = SAMPLE.exec(line.slice(at)) ?? [];
   if (text === undefined) return 'the sample has no value';
   const value = numberOf(text);
   if (value === null) return 'the value is no number';
   return { labels, value, time: stamp === undefined ? null : parseTime(Number(stamp)) };
+}
+
+/** Adds the labels in braces, if there are any. Returns the offset after them, or why they cannot be read. */
+function readLabels(line: string, from: number, labels: Map<string, string>): number | string {
+  if (line[from] !== '{') return from;
+  let at = afterSpaces(line, from + 1);
+  if (line[at] === '}') return at + 1;
+  for (let end = ','; end === ','; ) {
+    LABEL.lastIndex = at;
+    const match = LABEL.exec(line);
+    if (match === null) return 'the labels cannot be read';
+    const [whole, quoted, word, value] = match;
+    if (value === undefined && quoted === undefined) return 'the labels cannot be read';
+    const key = word ?? unescaped(quoted!);
+    const label = value === undefined ? NAME : key;
+    if (labels.has(label)) return 'a label is there twice';
+    labels.set(label, value === undefined ? key : unescaped(value));
+    at += whole.length;
+    end = match[4]!;
+  }
+  return at;
+}
+
+function afterSpaces(line: string, from: number): number {
+  let at = from;
+  while (line[at] === ' ') at += 1;
+  return at;
 }
 
 /** Adds the reading of a sample, or counts why there is none. */

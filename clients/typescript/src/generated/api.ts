@@ -112,7 +112,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Readings that are marked as wrong
+         * @description The marked readings of up to 50 series in [from, to), one series after the other, each by time, with the numbers that
+         *     they had. The n-th `metric` belongs to the n-th `device`; a single device or metric belongs to all. At most 50,000 readings
+         *     are read to find them, and 1,000 are in the answer: with `complete: false` there can be more, in a shorter range.
+         */
+        get: operations["listWrongReadings"];
         put?: never;
         /**
          * Mark readings as wrong
@@ -217,8 +223,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Annotations of a device
-         * @description The annotations that concern [from, to), the latest beginning first: those of the device, of the levels above it
+         * Annotations of devices
+         * @description The annotations that concern [from, to), the latest beginning first: those of each device, of the levels above it
          *     (`site-3` for `site-3/boiler`), and of all devices. Without `device`, only those of all devices. A key that is limited to a device
          *     gets those of its devices.
          */
@@ -1162,6 +1168,24 @@ export interface components {
             aggregateTags: string[];
             /** @description The query, with `showQuery`. `index` is its place. */
             query?: Record<string, never>;
+            /** @description Of a query for the metric `annotation`, which has no values. */
+            annotations?: {
+                tsuid: string;
+                /** @description The device unless it concerns all devices, and the text. */
+                description: string;
+                notes: string;
+                custom: null;
+                /**
+                 * Format: int64
+                 * @description Seconds.
+                 */
+                startTime: number;
+                /**
+                 * Format: int64
+                 * @description Seconds; 0 without an end.
+                 */
+                endTime: number;
+            }[];
             /** @description Values by time. With `arrays`, pairs of time and value. */
             dps: {
                 [key: string]: components["schemas"]["TsdbValue"];
@@ -2730,6 +2754,79 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listWrongReadings: {
+        parameters: {
+            query: {
+                /**
+                 * @description Repeat it for several series.
+                 * @example [
+                 *       "site-3/boiler/probe-7",
+                 *       "site-3/boiler/probe-8"
+                 *     ]
+                 */
+                device: components["schemas"]["DeviceName"][];
+                /**
+                 * @description One for each device, or one for all. For one device, its metrics.
+                 * @example [
+                 *       "temperature"
+                 *     ]
+                 */
+                metric: components["schemas"]["MetricName"][];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T00:00:00Z
+                 */
+                from: components["schemas"]["Instant"];
+                /**
+                 * @description End, exclusive. Default: now.
+                 * @example 2026-11-22T00:00:00Z
+                 */
+                to?: components["schemas"]["Instant"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The marked readings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "readings": [
+                     *         {
+                     *           "device": "site-3/boiler/probe-7",
+                     *           "metric": "temperature",
+                     *           "time": "2026-11-21T14:05:08.000250Z",
+                     *           "value": 131.5
+                     *         }
+                     *       ],
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": {
+                        readings: {
+                            device: components["schemas"]["DeviceName"];
+                            metric: components["schemas"]["MetricName"];
+                            time: components["schemas"]["Time"];
+                            value: number;
+                        }[];
+                        /** @description Whether all readings of the range were read. */
+                        complete: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
     markReadings: {
         parameters: {
             query: {
@@ -3115,10 +3212,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description A path of 1 to 8 segments.
-                 * @example site-3/boiler
+                 * @description A path of 1 to 8 segments. Repeat it for several devices.
+                 * @example [
+                 *       "site-3/boiler"
+                 *     ]
                  */
-                device?: components["schemas"]["DeviceName"];
+                device?: components["schemas"]["DeviceName"][];
                 /**
                  * @description Start, inclusive.
                  * @example 2026-11-21T00:00:00Z

@@ -75,12 +75,14 @@ const GRANTED = 0;
 /** Filters of a session, and their bytes together. A device or a gateway needs one. */
 const MAX_FILTERS = 16;
 const MAX_FILTER_BYTES = 1024;
-/** Of a CONNECT, which the client has to change. */
-const MISTAKES: readonly number[] = [
-  Reason.MALFORMED_PACKET,
-  Reason.PROTOCOL_ERROR,
-  Reason.TOPIC_NAME_INVALID,
-];
+/** Why the connection ends, by the code of a refused CONNECT. Of all other codes, the client may not connect. */
+const REASONS_OF_REFUSALS: ReadonlyMap<number, EndReason> = new Map([
+  [Reason.UNSUPPORTED_VERSION, 'version'],
+  [Reason.BAD_CLIENT_ID, 'client_id'],
+  [Reason.MALFORMED_PACKET, 'protocol'],
+  [Reason.PROTOCOL_ERROR, 'protocol'],
+  [Reason.TOPIC_NAME_INVALID, 'protocol'],
+]);
 const TOO_MUCH = 'its client has more unfinished packets and messages than there is room for';
 const TOO_MANY = 'its client has as many connections as it may';
 const NO_SUBSCRIBERS = 'messages of clients are not passed on here: read them over HTTP, or use a broker';
@@ -588,15 +590,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
   };
 
   #refuse(refusal: Refusal, problem?: EndReason): void {
-    const reason: EndReason =
-      problem ??
-      (refusal.code === Reason.UNSUPPORTED_VERSION
-        ? 'version'
-        : refusal.code === Reason.BAD_CLIENT_ID
-          ? 'client_id'
-          : MISTAKES.includes(refusal.code)
-            ? 'protocol'
-            : 'not_authorized');
+    const reason = problem ?? REASONS_OF_REFUSALS.get(refusal.code) ?? 'not_authorized';
     const answer = encodeRefusal(refusal, this.#request?.takesReasonStrings ?? false);
     this.#finish(reason, answer, false, refusal.message);
   }

@@ -37,8 +37,10 @@ const BACKSLASH = 0x5c;
 const NEWLINE = 0x0a;
 
 const FLOAT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-const INTEGER = /^[+-]?\d{1,20}i$/;
-const UNSIGNED = /^\+?\d{1,20}u$/;
+const INTEGERS = [
+  { name: 'integer', form: /^[+-]?\d{1,20}i$/, wrap: BigInt.asIntN },
+  { name: 'unsigned', form: /^\+?\d{1,20}u$/, wrap: BigInt.asUintN },
+];
 const TIMESTAMP = /^-?\d{1,19}$/;
 /** Bounds on what is read again for each field of a line. */
 const MAX_TAGS = 256;
@@ -121,7 +123,25 @@ export function parsePoint(line: string): Point | string | DecodeError {
   if (name === 0) return 'missing measurement';
   if (name > 2 * MAX_MEASUREMENT) return longMeasurement(name);
   const tags: [string, string][] = [];
-  let at = name;
+  const afterTags = readTags(line, name, tags);
+  if (typeof afterTags !== 'number') return afterTags;
+  const fields: [string, FieldValue][] = [];
+  const afterFields = readFields(line, skipSpace(line, afterTags), fields);
+  if (typeof afterFields !== 'number') return afterFields;
+
+  const rest = line.slice(afterFields);
+  const timestamp = rest.trim();
+  if (timestamp !== '' && (!TIMESTAMP.test(timestamp) || !/^[ \t]/.test(rest))) {
+    return rest.startsWith(' ') ? 'bad timestamp' : 'invalid field format';
+  }
+  const measurement = line.slice(0, name).replaceAll(/\\([, ])/g, '$1');
+  if (measurement.length > MAX_MEASUREMENT) return longMeasurement(measurement.length);
+  return { measurement, tags, fields, timestamp: timestamp === '' ? null : timestamp };
+}
+
+/** Adds the tags that begin at an offset. Returns the offset after them, or why the line is refused. */
+function readTags(line: string, from: number, tags: [string, string][]): number | string | DecodeError {
+  let at = from;
   while (line.charCodeAt(at) === COMMA) {
     const key = scan(line, at + 1, true);
     if (key === at + 1) return 'missing tag key';
@@ -131,17 +151,23 @@ export function parsePoint(line: string): Point | string | DecodeError {
     if (line.charCodeAt(value) === EQUALS) return 'invalid tag format';
     if (tags.length === MAX_TAGS)
       return new DecodeError('invalid_name', `the line has more than ${MAX_TAGS} tags`);
-    if (key - at > MAX_NAME || value - key > MAX_NAME)
-      return longName('tag', Math.max(key - at, value - key));
+    const longest = Math.max(key - at, value - key);
+    if (longest > MAX_NAME) return longName('tag', longest);
     tags.push([unescapeKey(line.slice(at + 1, key)), unescapeKey(line.slice(key + 1, value))]);
     at = value;
   }
-  if (tags.length > 1 && new Set(tags.map(([key]) => key)).size < tags.length) return 'duplicate tags';
+  const areUnique = tags.length < 2 || new Set(tags.map(([key]) => key)).size === tags.length;
+  return areUnique ? at : 'duplicate tags';
+}
 
-  at = skipSpace(line, at);
-  if (at >= line.length) return 'missing fields';
-  const fields: [string, FieldValue][] = [];
-  for (;;) {
+/** Adds the fields that begin at an offset, at least one. Returns the offset after them, or why the line is refused. */
+function readFields(
+  line: string,
+  from: number,
+  fields: [string, FieldValue][],
+): number | string | DecodeError {
+  if (from >= line.length) return 'missing fields';
+  for (let at = from; ; at++) {
     const key = scan(line, at, true);
     if (key === at) return 'missing field key';
     if (line.charCodeAt(key) !== EQUALS)
@@ -153,19 +179,9 @@ export function parsePoint(line: string): Point | string | DecodeError {
     const value = readField(line.slice(key + 1, end));
     if (value instanceof Error) return value.message;
     fields.push([unescapeKey(line.slice(at, key)), value]);
+    if (line.charCodeAt(end) !== COMMA) return end;
     at = end;
-    if (line.charCodeAt(at) !== COMMA) break;
-    at++;
   }
-
-  const rest = line.slice(at);
-  const timestamp = rest.trim();
-  if (timestamp !== '' && (!TIMESTAMP.test(timestamp) || !/^[ \t]/.test(rest))) {
-    return rest.startsWith(' ') ? 'bad timestamp' : 'invalid field format';
-  }
-  const measurement = line.slice(0, name).replaceAll(/\\([, ])/g, '$1');
-  if (measurement.length > MAX_MEASUREMENT) return longMeasurement(measurement.length);
-  return { measurement, tags, fields, timestamp: timestamp === '' ? null : timestamp };
 }
 
 function longMeasurement(length: number): DecodeError {
@@ -231,16 +247,11 @@ function readField(token: string): FieldValue | Error {
     const number = Number(token);
     return Number.isFinite(number) ? number : new Error('invalid number: value out of range');
   }
+  const kind = INTEGERS.find(({ form }) => form.test(token));
+  if (kind === undefined) return new Error('invalid number');
   const digits = token.slice(0, -1);
-  if (INTEGER.test(token)) {
-    if (BigInt.asIntN(64, bigint(digits)) === bigint(digits)) return integer(digits);
-    return new Error('unable to parse integer: value out of range');
-  }
-  if (UNSIGNED.test(token)) {
-    if (BigInt.asUintN(64, bigint(digits)) === bigint(digits)) return integer(digits);
-    return new Error('unable to parse unsigned: value out of range');
-  }
-  return new Error('invalid number');
+  if (kind.wrap(64, bigint(digits)) === bigint(digits)) return integer(digits);
+  return new Error(`unable to parse ${kind.name}: value out of range`);
 }
 
 function integer(digits: string): number | bigint {

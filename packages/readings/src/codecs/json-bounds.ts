@@ -30,17 +30,11 @@ export function jsonTooLarge(
   let depth = 0;
   /** For each level, the number of fields that it may still have. */
   const left: number[] = [];
-  let isText = false;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
-    if (isText) {
-      if (byte === QUOTE) isText = false;
-      else if (byte === BACKSLASH) at++;
-      continue;
-    }
     switch (byte) {
       case QUOTE:
-        isText = true;
+        at = endOfText(json, at);
         break;
       case OPEN_ARRAY:
       case OPEN_OBJECT:
@@ -59,4 +53,11 @@ export function jsonTooLarge(
     }
   }
   return null;
+}
+
+/** The offset of the quote that ends a text, or the end of the JSON. */
+function endOfText(json: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  return at;
 }

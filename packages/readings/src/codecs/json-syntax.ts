@@ -7,6 +7,10 @@ export interface SyntaxProblem {
 
 const HEX = /[0-9a-fA-F]/;
 const LITERALS = ['true', 'false', 'null'];
+const CLOSERS: ReadonlyMap<string | undefined, string> = new Map([
+  ['{', '}'],
+  ['[', ']'],
+]);
 
 /**
  * Finds the first syntax error of a JSON text (RFC 8259), or returns `null`. It is used for the message only:
@@ -39,14 +43,21 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
       if (char !== '\\') continue;
       at++;
       if (at >= text.length) break;
-      if (text[at] === 'u') {
-        for (let digits = 0; digits < 4; digits++) {
-          at++;
-          if (at >= text.length || !HEX.test(text[at]!)) return problem('four hexadecimal digits after \\u');
-        }
-      } else if (!'"\\/bfnrt'.includes(text[at]!)) return problem('one of "\\/bfnrtu after \\');
+      const bad = escaped();
+      if (bad !== null) return bad;
     }
     return problem('the closing quote of a text');
+  }
+
+  /** Checks the character after a backslash, and the digits of `\u`. */
+  function escaped(): SyntaxProblem | null {
+    if (text[at] !== 'u')
+      return '"\\/bfnrt'.includes(text[at]!) ? null : problem('one of "\\/bfnrtu after \\');
+    for (let digits = 0; digits < 4; digits++) {
+      at++;
+      if (at >= text.length || !HEX.test(text[at]!)) return problem('four hexadecimal digits after \\u');
+    }
+    return null;
   }
 
   function number(): SyntaxProblem | null {
@@ -89,42 +100,45 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
     return null;
   }
 
-  for (;;) {
-    // A value begins here.
-    skipWhiteSpace();
-    const opener = text[at];
-    if (opener === '{' || opener === '[') {
-      const closer = opener === '{' ? '}' : ']';
+  /** Reads a scalar or an empty array or object, after the arrays and objects that begin with it. */
+  function value(): SyntaxProblem | null {
+    for (;;) {
+      skipWhiteSpace();
+      const closer = CLOSERS.get(text[at]);
+      if (closer === undefined) return scalar();
       at++;
       skipWhiteSpace();
-      if (text[at] === closer) at++;
-      else {
-        closers.push(closer);
-        const bad = closer === '}' ? key() : null;
-        if (bad !== null) return bad;
-        continue;
+      if (text[at] === closer) {
+        at++;
+        return null;
       }
-    } else {
-      const bad = scalar();
+      closers.push(closer);
+      const bad = closer === '}' ? key() : null;
       if (bad !== null) return bad;
     }
-    // A value has ended: close the arrays and objects that end with it, then continue with the next value.
+  }
+
+  /** Closes the arrays and objects that end after a value, up to the next value or the end of the text. */
+  function close(): SyntaxProblem | null {
     for (;;) {
       skipWhiteSpace();
       const closer = closers.at(-1);
       if (closer === undefined) return at === text.length ? null : problem('the end of the payload');
-      if (text[at] === closer) {
+      if (text[at] === ',') {
         at++;
-        closers.pop();
-        continue;
+        return closer === '}' ? key() : null;
       }
-      if (text[at] !== ',') return problem(`"," or "${closer}"`);
+      if (text[at] !== closer) return problem(`"," or "${closer}"`);
       at++;
-      const bad = closer === '}' ? key() : null;
-      if (bad !== null) return bad;
-      break;
+      closers.pop();
     }
   }
+
+  do {
+    const bad = value() ?? close();
+    if (bad !== null) return bad;
+  } while (closers.length > 0);
+  return null;
 }
 
 function isWhiteSpace(code: number): boolean {

@@ -84,6 +84,22 @@ interface Current {
   readonly reserved: ReadonlySet<string>;
 }
 
+/** The field with the value that has the metric of the record. */
+interface OwnValue {
+  readonly field: string;
+  /** The path with which it is read. */
+  readonly place: string;
+  readonly current: Current;
+  /** The unit that the mapping finds; null without one. */
+  readonly unit: string | null;
+  /** Fields beside it that are no metrics. */
+  readonly details: ReadonlySet<string>;
+}
+
+/** Fields that the API's documents have beside a value. */
+const DETAILS: ReadonlySet<string> = new Set(['received', 'quality']);
+const NAMED_DETAILS: ReadonlySet<string> = new Set([...DETAILS, 'metric']);
+
 /**
  * Compiles a mapping to a decoder. It is compiled once for each route.
  *
@@ -328,9 +344,7 @@ export class Mapping {
     const series = this.#findsTimes ? seriesOf(fields, context.received) : null;
     if (series instanceof DecodeError) return series;
     if (series === null) {
-      const column = this.#findsTimes && context.notes?.doubt !== undefined ? columnWithStep(fields) : null;
-      if (column !== null && this.#plans.field(join(path, `${column}.0`)).name !== null)
-        context.notes?.doubt?.(join(path, column), ONE_TIME);
+      if (this.#findsTimes) this.#doubtColumn(path, fields, context);
       return null;
     }
     const { columns, times, step } = series;
@@ -360,6 +374,13 @@ export class Mapping {
     return null;
   }
 
+  /** Notes that all values of a column have one time, when a field seems to be the time between them. */
+  #doubtColumn(path: string, fields: Readonly<Record<string, unknown>>, { notes }: DecodeContext): void {
+    const column = notes?.doubt === undefined ? null : columnWithStep(fields);
+    if (column !== null && this.#plans.field(join(path, `${column}.0`)).name !== null)
+      notes?.doubt?.(join(path, column), ONE_TIME);
+  }
+
   /** Reads the field that `value` of the mapping names, and no other. */
   #readValue(current: Current, path: string): DecodeError | null {
     const { values, payload } = current;
@@ -378,49 +399,58 @@ export class Mapping {
 
   #readFields(current: Current, fields: Readonly<Record<string, unknown>>): DecodeError | null {
     const { values, payload, reserved } = current;
-    if (values.record !== null && !isObject(values.record)) {
-      const metric = this.#metricOf(values, payload.context);
-      if (metric instanceof DecodeError) return metric;
-      const place = metric === null ? values.key || 'value' : restoreName(metric);
-      const own = metric !== null && this.#hasLevel(values) ? atLevel(current) : current;
-      return this.#walk(own, place, values.record, 0, null);
-    }
-    if (Array.isArray(values.record)) {
-      const isNamed = this.#namesAll || namedValues(values.record) !== null;
-      const place = isNamed ? '' : restoreName(payload.context.metric ?? '');
-      return this.#walkArray(isNamed ? current : atLevel(current), place, values.record, 0);
-    }
-    const valueField = ['v', 'value'].find(
-      (name) => isScalarOrNull(fields[name]) && Object.hasOwn(fields, name),
-    );
-    const isNamed = this.#metric === null && isName(fields.metric);
-    let valueMetric: string | null = null;
-    if (valueField !== undefined && !this.#namesAll) {
-      const metric = this.#metricOf(values, payload.context);
-      if (metric instanceof DecodeError) return metric;
-      valueMetric = metric;
-    }
+    if (values.record !== null && !isObject(values.record)) return this.#readScalarRecord(current);
+    if (Array.isArray(values.record)) return this.#readArrayRecord(current, values.record);
+    const own = this.#ownValue(current, fields);
+    if (own instanceof DecodeError) return own;
     const units = this.#siblingUnits(fields);
-    const ownUnit = typeof this.#unit === 'string' ? valueAt(fields, this.#unit) : null;
     let isEmpty = true;
     for (const key in fields) {
       if (reserved.has(key) || units?.stated.has(key)) continue;
       isEmpty = false;
-      const stated = units?.of.get(key) ?? null;
-      if (key === valueField && valueMetric !== null) {
-        const unit = typeof ownUnit === 'string' ? ownUnit : stated;
-        const own = this.#hasLevel(values) ? atLevel(current) : current;
-        const error = this.#walk(own, restoreName(valueMetric), fields[key], 0, unit);
-        if (error !== null) return error;
-        continue;
-      }
-      if (valueMetric !== null && ((key === 'metric' && isNamed) || key === 'received' || key === 'quality'))
-        continue;
-      const error = this.#walk(current, key, fields[key], 0, stated);
+      if (own?.details.has(key)) continue;
+      const unit = units?.of.get(key) ?? null;
+      const error =
+        key === own?.field
+          ? this.#walk(own.current, own.place, fields[key], 0, own.unit ?? unit)
+          : this.#walk(current, key, fields[key], 0, unit);
       if (error !== null) return error;
     }
     if (isEmpty) payload.context.notes?.ignored('(payload)', 'it has no value');
     return null;
+  }
+
+  #readScalarRecord(current: Current): DecodeError | null {
+    const { values, payload } = current;
+    const metric = this.#metricOf(values, payload.context);
+    if (metric instanceof DecodeError) return metric;
+    const place = metric === null ? values.key || 'value' : restoreName(metric);
+    const own = metric !== null && this.#hasLevel(values) ? atLevel(current) : current;
+    return this.#walk(own, place, values.record, 0, null);
+  }
+
+  #readArrayRecord(current: Current, record: readonly unknown[]): DecodeError | null {
+    const isNamed = this.#namesAll || namedValues(record) !== null;
+    const place = isNamed ? '' : restoreName(current.payload.context.metric ?? '');
+    return this.#walkArray(isNamed ? current : atLevel(current), place, record, 0);
+  }
+
+  /** The field `v` or `value` of a record, when it has the metric of the record. Null without one. */
+  #ownValue(current: Current, fields: Readonly<Record<string, unknown>>): OwnValue | null | DecodeError {
+    const { values, payload } = current;
+    const field = ['v', 'value'].find((name) => isScalarOrNull(fields[name]) && Object.hasOwn(fields, name));
+    if (field === undefined || this.#namesAll) return null;
+    const metric = this.#metricOf(values, payload.context);
+    if (metric === null || metric instanceof DecodeError) return metric;
+    const unit = typeof this.#unit === 'string' ? valueAt(fields, this.#unit) : null;
+    const isNamed = this.#metric === null && isName(fields.metric);
+    return {
+      field,
+      place: restoreName(metric),
+      current: this.#hasLevel(values) ? atLevel(current) : current,
+      unit: typeof unit === 'string' ? unit : null,
+      details: isNamed ? NAMED_DETAILS : DETAILS,
+    };
   }
 
   /** The units that fields of an object state for its other fields. */
@@ -488,7 +518,7 @@ export class Mapping {
 
   #walkArray(current: Current, path: string, array: readonly unknown[], depth: number): DecodeError | null {
     if (array.length === 0) return this.#ignore(current, path, 'it is an empty array');
-    const { context, root } = current.payload;
+    const { context } = current.payload;
     const timed = this.#findsTimes ? timedRecords(array) : null;
     if (timed !== null) {
       const sender = context.full === undefined ? null : this.#senderBelow(path, timed.records, true);
@@ -497,19 +527,27 @@ export class Mapping {
         : severalSenders(sender, context, path);
     }
     const named = namedValues(array);
-    if (named === null && array.length > MAX_ELEMENTS) {
+    if (named === null) return this.#walkPlaces(current, path, array, depth);
+    for (const element of array as readonly Readonly<Record<string, unknown>>[]) {
+      const error = this.#walkNamed(current, path, element, named, depth);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  /** Reads the elements of an array by their places in it. */
+  #walkPlaces(current: Current, path: string, array: readonly unknown[], depth: number): DecodeError | null {
+    if (array.length > MAX_ELEMENTS) {
       return this.#ignore(current, path, `it is an array of more than ${MAX_ELEMENTS} elements: set records`);
     }
+    const { context, root } = current.payload;
     // The place in an array is no name of a sender: the next message can have them in another order.
-    const isOwn = named === null && context.full !== undefined && current.values.record === root;
+    const isOwn = context.full !== undefined && current.values.record === root;
     const sender = isOwn && path !== '' ? this.#senderBelow(path, array, false) : null;
     if (sender !== null) return severalSenders(sender, context, path);
-    if (named === null) this.#doubtPlaces(current, path, array);
+    this.#doubtPlaces(current, path, array);
     for (const [index, element] of array.entries()) {
-      const error =
-        named === null
-          ? this.#walk(current, join(path, String(index)), element, depth + 1, null)
-          : this.#walkNamed(current, path, element as Readonly<Record<string, unknown>>, named, depth);
+      const error = this.#walk(current, join(path, String(index)), element, depth + 1, null);
       if (error !== null) return error;
     }
     return null;

@@ -97,6 +97,28 @@ interface Parts {
   readonly zone: string | null;
 }
 
+type ReadParts = (text: string) => Parts | null;
+
+const ANY_ORDER: readonly ReadParts[] = [readDateTime, readDayFirst, readMeter];
+
+/** How texts are read besides numbers and the basic format. The first that succeeds counts. */
+const READERS: Readonly<Record<TimeFormat, readonly ReadParts[]>> = {
+  auto: [...ANY_ORDER, readRfc2822],
+  iso8601: [readDateTime],
+  rfc2822: [readRfc2822],
+  epoch: [],
+  'day-first': [...ANY_ORDER, (text) => readSlashes(text, 'day-first'), readRfc2822],
+  'month-first': [...ANY_ORDER, (text) => readSlashes(text, 'month-first'), readRfc2822],
+};
+
+function readFirst(readers: readonly ReadParts[], text: string): Parts | null {
+  for (const read of readers) {
+    const parts = read(text);
+    if (parts !== null) return parts;
+  }
+  return null;
+}
+
 /**
  * Compiles how times are read.
  *
@@ -104,8 +126,9 @@ interface Parts {
  */
 export function compileTime({ unit, format, zone }: TimeReading): ReadTime {
   const toInstants = zone === UNKNOWN_ZONE ? null : compileZone(zone ?? 'UTC');
-  const order = format === 'day-first' || format === 'month-first' ? format : null;
-  const isAny = format === 'auto' || order !== null;
+  const isAny = format === 'auto' || format === 'day-first' || format === 'month-first';
+  const readsNumbers = isAny || format === 'epoch';
+  const readsBasic = format === 'iso8601' || (isAny && unit === 'auto');
   const readNumber = (value: number): number | 'unreadable' => {
     if (unit === 'auto') return parseSensorTime(value) ?? 'unreadable';
     return bounded(Math.round(value * MICROSECONDS[unit]));
@@ -113,15 +136,9 @@ export function compileTime({ unit, format, zone }: TimeReading): ReadTime {
   const readText = (text: string, when: When): ReturnType<ReadTime> => {
     if (text.length > LONGEST) return 'unreadable';
     const trimmed = text.trim();
-    const basic = format === 'iso8601' || (isAny && unit === 'auto') ? readBasic(trimmed) : null;
-    if (basic === null && format !== 'iso8601' && format !== 'rfc2822' && NUMBER.test(trimmed))
-      return readNumber(Number(trimmed));
-    const parts =
-      basic ??
-      (isAny || format === 'iso8601' ? readDateTime(trimmed) : null) ??
-      (isAny ? (readDayFirst(trimmed) ?? readMeter(trimmed)) : null) ??
-      (order === null ? null : readSlashes(trimmed, order)) ??
-      (isAny || format === 'rfc2822' ? readRfc2822(trimmed) : null);
+    const basic = readsBasic ? readBasic(trimmed) : null;
+    if (basic === null && readsNumbers && NUMBER.test(trimmed)) return readNumber(Number(trimmed));
+    const parts = basic ?? readFirst(READERS[format], trimmed);
     if (parts === null) return 'unreadable';
     const milliseconds = millisecondsOf(parts);
     if (milliseconds === null) return 'unreadable';
@@ -134,7 +151,7 @@ export function compileTime({ unit, format, zone }: TimeReading): ReadTime {
   };
   return (value, when) => {
     if (typeof value === 'string') return readText(value, when);
-    if (typeof value !== 'number' || format === 'iso8601' || format === 'rfc2822') return 'unreadable';
+    if (typeof value !== 'number' || !readsNumbers) return 'unreadable';
     return unit === 'auto' && isAny && isBasicNumber(value)
       ? readText(String(value), when)
       : readNumber(value);

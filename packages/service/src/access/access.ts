@@ -277,6 +277,11 @@ export class Access {
     return cookie;
   }
 
+  /** Uses what this process has just changed in the file of keys. Other processes use it within a second or two. */
+  refreshKeys(): void {
+    this.#options.keys?.refresh();
+  }
+
   close(): void {
     this.audit.flush();
     this.#options.keys?.close();

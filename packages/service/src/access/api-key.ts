@@ -20,6 +20,9 @@ export interface ApiKey {
 
 export type KeyState = 'valid' | 'expired' | 'revoked';
 
+/** What the maker of a key chooses. */
+export type KeyFields = Pick<ApiKey, 'name' | 'scopes' | 'devices' | 'expires'>;
+
 const ID_BYTES = 5;
 /** 192 bits. */
 const SECRET_BYTES = 24;
@@ -38,7 +41,7 @@ const SHA256 = /^[0-9a-f]{64}$/;
  * @param now milliseconds since the epoch
  */
 export function newKey(
-  { name, scopes, devices, expires }: Pick<ApiKey, 'name' | 'scopes' | 'devices' | 'expires'>,
+  { name, scopes, devices, expires }: KeyFields,
   now: number,
 ): { readonly text: string; readonly key: ApiKey } {
   const id = randomBytes(ID_BYTES).toString('hex');

@@ -1,10 +1,11 @@
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { changeFile } from '../change-file.ts';
 import type { Logger } from '../logger.ts';
 import { ConfigError } from '../program/config-error.ts';
 import { whyFailed } from '../program/why-failed.ts';
 import { fileVersion, poll } from '../watch-file.ts';
-import { type ApiKey, readKey, stateOf } from './api-key.ts';
+import { type ApiKey, isName, type KeyFields, newKey, readKey, stateOf } from './api-key.ts';
 
 export const MAX_KEYS = 1000;
 const MAX_BYTES = 1024 * 1024;
@@ -46,7 +47,7 @@ export class KeyFile {
     this.path = path;
     this.#logger = logger;
     this.#load();
-    this.#endPoll = poll(() => this.#reload(), pollMs);
+    this.#endPoll = poll(() => this.refresh(), pollMs);
   }
 
   /** Whether the file exists, or has existed since the start: from then on, changes need a login. */
@@ -58,7 +59,7 @@ export class KeyFile {
   find(id: string): LoadedKey | undefined {
     const found = this.#keys.get(id);
     if (found !== undefined || performance.now() - this.#lookedAt < LOOK_MS) return found;
-    this.#reload();
+    this.refresh();
     return this.#keys.get(id);
   }
 
@@ -66,7 +67,8 @@ export class KeyFile {
     this.#endPoll();
   }
 
-  #reload(): void {
+  /** Uses the keys of a file that has changed. */
+  refresh(): void {
     this.#lookedAt = performance.now();
     try {
       if (fileVersion(this.path) === this.#version) return;
@@ -156,4 +158,43 @@ export function withKey(keys: readonly ApiKey[], key: ApiKey, now: number): read
   const ended = keys.findIndex((each) => stateOf(each, now) !== 'valid');
   if (ended === -1) throw new ConfigError([`there are ${MAX_KEYS} valid keys: revoke one first`]);
   return [...keys.toSpliced(ended, 1), key];
+}
+
+/**
+ * Makes a key and adds it to a file, which is created if it does not exist.
+ *
+ * @param now milliseconds since the epoch
+ * @returns the text of the key, which is not stored, and its record
+ * @throws {ConfigError} when the fields cannot be used, the file cannot be changed, or there is no room
+ */
+export function addKey(
+  path: string,
+  fields: KeyFields,
+  now: number,
+): { readonly text: string; readonly key: ApiKey } {
+  if (!isName(fields.name))
+    throw new ConfigError(['the name of a key has 1 to 100 characters, and no control characters']);
+  if (fields.devices !== null && fields.scopes.includes('admin')) {
+    const why = 'a key that is limited to a device cannot have the scope admin, which concerns all devices';
+    throw new ConfigError([`${why}: use read or write`]);
+  }
+  const made = newKey(fields, now);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  changeKeys(path, (keys) => withKey(keys, made.key, now));
+  return made;
+}
+
+/**
+ * Revokes a key. The time of one that was revoked before stays.
+ *
+ * @param select returns the key of all keys of the file. What it throws is passed on
+ * @param now milliseconds since the epoch
+ * @throws {ConfigError} when the file cannot be changed
+ */
+export function revokeKey(path: string, select: (keys: readonly ApiKey[]) => ApiKey, now: number): void {
+  changeKeys(path, (keys) => {
+    const found = select(keys);
+    const revoked = found.revoked ?? new Date(now).toISOString();
+    return keys.map((key) => (key === found ? { ...key, revoked } : key));
+  });
 }

@@ -31,7 +31,6 @@ export function readCommandLine(schema: Schema, argv: readonly string[], gone: G
   const problems: string[] = [];
   const argumentTexts: string[] = [];
   const options = optionsOf(schema);
-  const before = new Map(Object.entries(gone).map(([key, now]) => [flagName(key), now]));
   let help = false;
   let printConfig = false;
   for (let index = 0; index < argv.length; index += 1) {
@@ -47,25 +46,32 @@ export function readCommandLine(schema: Schema, argv: readonly string[], gone: G
       const { name, attached } = split(argument, options);
       const option = options.get(name);
       if (option === undefined) {
-        const now = before.get(name) ?? before.get(name.replace('--no-', '--'));
-        const near = didYouMean(name, [...options.keys(), '--help', PRINT_CONFIG]);
-        problems.push(now === undefined ? `unknown option ${name}${near}` : goneProblem(name, now));
+        problems.push(unknownOption(name, options, gone));
         // The next argument is probably the value of the unknown option, so it is skipped too.
         if (attached === null && /^[^-]/.test(argv[index + 1] ?? '')) index += 1;
         continue;
       }
-      const text = attached ?? option.implied ?? argv[++index];
-      if (text === undefined || (text === '' && attached === null)) {
-        problems.push(`${name} needs a value: ${option.setting.kind.takes}`);
-      } else if (option.negated && attached !== null) {
-        problems.push(`${name} has no value`);
-      } else {
-        add(given, option.key, option.setting, { label: name, texts: [text] });
-      }
+      const text = attached ?? option.implied ?? argv[++index] ?? '';
+      const problem = valueProblem(name, option, attached, text);
+      if (problem !== null) problems.push(problem);
+      else add(given, option.key, option.setting, { label: name, texts: [text] });
     }
   }
   placeArguments(schema, argumentTexts, given, problems);
   return { given, help, printConfig, problems };
+}
+
+function unknownOption(name: string, options: ReadonlyMap<string, Option>, gone: Gone): string {
+  const before = new Map(Object.entries(gone).map(([key, now]) => [flagName(key), now]));
+  const now = before.get(name) ?? before.get(name.replace('--no-', '--'));
+  const near = didYouMean(name, [...options.keys(), '--help', PRINT_CONFIG]);
+  return now === undefined ? `unknown option ${name}${near}` : goneProblem(name, now);
+}
+
+/** @param text the value; empty without one */
+function valueProblem(name: string, option: Option, attached: string | null, text: string): string | null {
+  if (text === '' && attached === null) return `${name} needs a value: ${option.setting.kind.takes}`;
+  return option.negated && attached !== null ? `${name} has no value` : null;
 }
 
 interface Option {

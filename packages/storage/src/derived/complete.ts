@@ -49,6 +49,7 @@ export function complete(engine: Backend, native = true): CompleteBackend {
     },
     health: () => engine.health(),
     lease: (key, holder, ms) => lease?.call(engine, key, holder, ms) ?? leases.take(key, holder, ms),
+    compact: async () => (await engine.compact?.()) ?? false,
     space: async () => (await engine.space?.()) ?? null,
     close: async () => engine.close?.(),
   };

@@ -113,32 +113,37 @@ function meaningOf(error: unknown): Meaning | null {
   if (!(error instanceof MongoError)) return null;
   if (error.hasErrorLabel(MongoErrorLabel.SystemOverloadedError)) return ['OVERLOADED', SLOW];
   if (error instanceof MongoServerError) return ofServer(error);
-  if (error instanceof MongoServerSelectionError) {
-    return ['UNAVAILABLE', 'check host and port, that the server runs, and the name of the replica set'];
-  }
-  if (error instanceof MongoNetworkTimeoutError || error instanceof MongoOperationTimeoutError) {
-    return ['TIMEOUT', SLOW];
-  }
-  if (error instanceof MongoNetworkError) return ['UNAVAILABLE', 'the connection failed: wait'];
-  if (nameOf(error) === 'MongoWaitQueueTimeoutError') {
-    return [
+  return DRIVER_ERRORS.find(([isOne]) => isOne(error))?.[1] ?? ['UNEXPECTED', SERVER];
+}
+
+/** Errors of the driver. The first that matches counts, so a class is before the class that it extends. */
+const DRIVER_ERRORS: readonly (readonly [isOne: (error: MongoError) => boolean, meaning: Meaning])[] = [
+  [
+    isOf(MongoServerSelectionError),
+    ['UNAVAILABLE', 'check host and port, that the server runs, and the name of the replica set'],
+  ],
+  [isOf(MongoNetworkTimeoutError, MongoOperationTimeoutError), ['TIMEOUT', SLOW]],
+  [isOf(MongoNetworkError), ['UNAVAILABLE', 'the connection failed: wait']],
+  [
+    (error) => nameOf(error) === 'MongoWaitQueueTimeoutError',
+    [
       'OVERLOADED',
       'no connection became free: make fewer calls at the same time, or check whether the server answers',
-    ];
-  }
-  if (
-    error instanceof MongoNotConnectedError ||
-    error instanceof MongoTopologyClosedError ||
-    error instanceof MongoClientClosedError
-  ) {
-    return ['CLOSED', 'open a store first, once'];
-  }
-  if (error instanceof MongoExpiredSessionError) return ['UNAVAILABLE', 'write again'];
-  if (/larger than the maximum size/.test(error.message)) return ['REJECTED', DOCUMENT];
-  if (error instanceof MongoCompatibilityError) return ['MISCONFIGURED', SUITABLE];
-  if (error instanceof MongoParseError) return ['MISCONFIGURED', 'check the STORE URL'];
-  if (error instanceof MongoAPIError) return ['MISCONFIGURED', 'check the options of the STORE URL'];
-  return ['UNEXPECTED', SERVER];
+    ],
+  ],
+  [
+    isOf(MongoNotConnectedError, MongoTopologyClosedError, MongoClientClosedError),
+    ['CLOSED', 'open a store first, once'],
+  ],
+  [isOf(MongoExpiredSessionError), ['UNAVAILABLE', 'write again']],
+  [({ message }) => /larger than the maximum size/.test(message), ['REJECTED', DOCUMENT]],
+  [isOf(MongoCompatibilityError), ['MISCONFIGURED', SUITABLE]],
+  [isOf(MongoParseError), ['MISCONFIGURED', 'check the STORE URL']],
+  [isOf(MongoAPIError), ['MISCONFIGURED', 'check the options of the STORE URL']],
+];
+
+function isOf(...classes: readonly (new (...args: never[]) => MongoError)[]) {
+  return (error: MongoError): boolean => classes.some((each) => error instanceof each);
 }
 
 function ofServer(error: MongoServerError): Meaning {

@@ -50,34 +50,36 @@ export function encodeFigures(periods: readonly Figures[], start: number, length
 
 /** @throws {StoreError} UNEXPECTED if a later version wrote the bytes, or they are damaged. */
 export function decodeFigures(given: Uint8Array, start: number, length: number): Figures[] {
-  const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
-  if (bytes[0] !== VERSION) throw damaged(`it has version ${bytes[0]}, this program reads ${VERSION}`);
+  if (given[0] !== VERSION) throw damaged(`it has version ${given[0]}, this program reads ${VERSION}`);
+  // A chart of weeks decodes 50,000 periods of a series. The methods of DataView take a fraction of the time of Buffer's.
+  const view = new DataView(given.buffer, given.byteOffset, given.byteLength);
   const periods: Figures[] = [];
   let at = 1;
   const varint = () => {
-    let [value, unit] = [0, 1];
-    for (;;) {
-      const byte = bytes.readUInt8(at++);
+    let byte = view.getUint8(at++);
+    let value = byte & 127;
+    for (let unit = 128; byte >= 128; unit *= 128) {
+      byte = view.getUint8(at++);
       value += (byte & 127) * unit;
-      if (byte < 128) return value;
-      unit *= 128;
     }
-  };
-  const double = () => {
-    const value = bytes.readDoubleLE(at);
-    at += 8;
     return value;
   };
+  const double = () => {
+    at += 8;
+    return view.getFloat64(at - 8, true);
+  };
   try {
-    while (at < bytes.length) {
+    while (at < view.byteLength) {
       const time = start + varint() * length;
       const count = varint();
       const firstTime = time + varint();
       const lastTime = firstTime + varint();
-      const isOne = bytes.readUInt8(at++) === 1;
+      const isOne = view.getUint8(at++) === 1;
       const min = double();
       const sum = double();
-      const [max, first, last] = isOne ? [min, min, min] : [double(), double(), double()];
+      const max = isOne ? min : double();
+      const first = isOne ? min : double();
+      const last = isOne ? min : double();
       periods.push({ time, count, min, max, sum, first, firstTime, last, lastTime });
     }
   } catch (error) {

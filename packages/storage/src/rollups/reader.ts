@@ -38,6 +38,9 @@ export type Part = Omit<Bucket, 'mean'>;
 export class BucketFolds {
   readonly #bucket: number;
   readonly #folds = new Map<number, Fold>();
+  /** The bucket of the last part: parts mostly follow each other. */
+  #start = Number.NaN;
+  #fold: Fold | undefined;
 
   /** @param bucket its length, microseconds */
   constructor(bucket: number) {
@@ -48,11 +51,18 @@ export class BucketFolds {
     return this.#folds.size;
   }
 
-  add({ time, count, min, max, sum }: Part): void {
-    const start = floorTo(time, this.#bucket);
-    const fold = this.#folds.get(start);
-    if (fold !== undefined) addFigures(fold, { count, min, max, sum });
-    else this.#folds.set(start, { count, min, max, sum, lost: 0 });
+  add(part: Part): void {
+    const start = floorTo(part.time, this.#bucket);
+    let fold = start === this.#start ? this.#fold : this.#folds.get(start);
+    if (fold === undefined) {
+      const { count, min, max, sum } = part;
+      fold = { count, min, max, sum, lost: 0 };
+      this.#folds.set(start, fold);
+    } else {
+      addFigures(fold, part);
+    }
+    this.#start = start;
+    this.#fold = fold;
   }
 
   /** By time. */

@@ -65,6 +65,10 @@ export class SqliteBackend implements Backend {
     );
   }
 
+  compact(): Promise<boolean> {
+    return this.readings.compact();
+  }
+
   space(): Promise<StoreSpace> {
     return this.#db.run(() => {
       const { pages, free, pageBytes, shrinks } = pagesOf(this.#db);

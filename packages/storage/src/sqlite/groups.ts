@@ -1,35 +1,66 @@
 import { boundsOf, dayKey, GroupFolds, type RowGroupQuery, type RowGroups } from '../groups.ts';
 import { DAY_US } from '../rollups/periods.ts';
 import { deviceConditions } from '../sql-groups.ts';
+import type { Blocks } from './blocks.ts';
 import type { Database } from './database.ts';
 
-// One part of the readings, about 5 ms: at most this many rows of at most this many consecutive series.
+// One part of the readings, about 5 ms: at most this many rows and blocks of at most this many consecutive series.
 const PART_ROWS = 5000;
-const PART_SERIES = 5000;
+const PART_BLOCKS = 4;
+const PART_SERIES = 2000;
+
+/** A series, and one of its blocks. */
+interface PartBlock {
+  readonly id: number;
+  readonly device: string;
+  readonly metric: string;
+  readonly first: number;
+  readonly last: number;
+}
 
 /**
  * Computes groups in parts of the identities (series, time), so that no statement blocks this thread for long. One
- * statement reads a part of both tables of readings, so a merge between two parts moves no reading from one part to
- * another.
+ * transaction reads a part of both tables of readings and of the blocks, so a merge between two parts moves no reading from
+ * one part to another.
  */
-export async function groupsOf(db: Database, query: RowGroupQuery): Promise<RowGroups> {
+export async function groupsOf(db: Database, blocks: Blocks, query: RowGroupQuery): Promise<RowGroups> {
+  const { by } = query;
   const { from, to } = boundsOf(query);
-  const { partEnd, part, values } = groupStatements(query);
+  const { partEnd, partBlocks, part, values } = groupStatements(query);
   const folds = new GroupFolds();
   const last = await db.run(
     () => db.statement('select max(id) as id from series').get()!.id as number | null,
   );
+  const addBlock = ({ id, device, metric }: PartBlock, start: number, end: number) => {
+    let day = -1;
+    let key = by === 'device' ? device : metric;
+    blocks.eachNumber(id, start, end, (time, value) => {
+      if (by === 'day' && Math.floor(time / DAY_US) !== day) {
+        day = Math.floor(time / DAY_US);
+        key = dayKey(day);
+      }
+      folds.add(key, value);
+    });
+  };
   for (let [series, time] = [1, from]; last !== null && series <= last && from < to; ) {
     await db.pause();
-    const start = [series, time, from, to];
+    const start = [series, time, from, to] as const;
     const behind = series + PART_SERIES;
-    [series, time] = await db.run(() => {
+    [series, time] = await db.read(() => {
       const cut = db.statement(partEnd).get(...start, behind, PART_ROWS, ...values);
-      const end: [number, number] =
+      let end: [number, number] =
         cut === undefined ? [behind, from] : [cut.series as number, cut.time as number];
+      const found = db.statement(partBlocks).all(...start, ...end, ...values) as unknown as PartBlock[];
+      const most = found[PART_BLOCKS - 1];
+      if (most !== undefined && (most.id < end[0] || most.last + 1 < end[1])) end = [most.id, most.last + 1];
+      for (const block of found) {
+        const { id } = block;
+        const low = Math.max(block.first, id === start[0] ? start[1] : from);
+        addBlock(block, low, Math.min(block.last + 1, id === end[0] ? end[1] : to));
+      }
       for (const row of db.statement(part).all(...start, ...end, ...values)) {
         const { grouped, count, min, max, sum } = row as Record<string, number>;
-        const key = query.by === 'day' ? dayKey(grouped!) : String(grouped);
+        const key = by === 'day' ? dayKey(grouped!) : String(grouped);
         folds.addPart({ key, count: count!, min: min!, max: max!, sum: sum! });
       }
       return end;
@@ -51,13 +82,24 @@ export function groupStatements({ by, metric, devices = {} }: RowGroupQuery) {
   if (fields.length > 0)
     conditions.push(`s.device in (select d.name from devices d where ${fields.join(' and ')})`);
   const selected = ['true', ...conditions].join(' and ');
-  const first = 'r.time >= case when s.id = ?1 then ?2 else ?3 end';
+  const low = 'case when s.id = ?1 then ?2 else ?3 end';
+  const high = 'case when s.id = ?5 then ?6 else ?4 end';
+  const first = `r.time >= ${low}`;
   const partEnd = `
     select r.series, r.time from series s cross join readings r on r.series = s.id
     where s.id >= ?1 and s.id < ?5 and ${first} and r.time < ?4 and ${selected}
     order by s.id, r.time limit 1 offset ?6`;
+  // As for one series: the block that begins last before a time is the only one that can reach into what follows.
+  const partBlocks = `
+    select s.id, s.device, s.metric, b.first, b.last from series s cross join tidegauge_blocks b on b.series = s.id
+    where s.id >= ?1 and s.id <= ?5 and b.first < ${high} and b.last >= ${low} and ${low} < ${high}
+      and b.first >= coalesce((
+        select f.first from tidegauge_blocks f where f.series = s.id and f.first <= ${low}
+        order by f.first desc limit 1), ${low})
+      and ${selected}
+    order by s.id, b.first limit ${PART_BLOCKS}`;
   const within = `
-    s.id >= ?1 and s.id <= ?5 and ${first} and r.time < case when s.id = ?5 then ?6 else ?4 end
+    s.id >= ?1 and s.id <= ?5 and ${first} and r.time < ${high}
     and typeof(r.value) = 'real' and ${selected}`;
   const grouped = by === 'day' ? `r.time / ${DAY_US}` : `s.${by}`;
   const part = `
@@ -67,5 +109,5 @@ export function groupStatements({ by, metric, devices = {} }: RowGroupQuery) {
       select ${grouped}, r.value from recent r cross join series s on s.id = r.series
       where r.series >= ?1 and r.series <= ?5 and ${within}
     ) group by grouped`;
-  return { partEnd, part, values };
+  return { partEnd, partBlocks, part, values };
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
-import { mergeBuckets } from '../aggregate.ts';
+import { addValue, type Fold, figuresOf, foldOf, mergeBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import type { BackendReadings, NumbersQuery } from '../backend.ts';
 import type {
@@ -24,12 +24,14 @@ import {
   type PageQuery,
   rangePages,
 } from '../merge.ts';
+import { Blocks } from './blocks.ts';
+import { Compactor } from './compactor.ts';
 import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
 import { fromQuality, type Row, readingColumns, toBucket, toReading } from './mapping.ts';
 import { ARRIVALS, SLOTS } from './schema.ts';
 import { SeriesDictionary } from './series.ts';
-import { shrink } from './shrink.ts';
+import { isLoose, shrink, shrinkSome } from './shrink.ts';
 
 /** When the slots of series in `recent` have more readings, the fullest of them are merged into `readings`. */
 const RECENT_ROWS = 20_000;
@@ -37,11 +39,16 @@ const RECENT_ROWS = 20_000;
 const ARRIVED_ROWS = 512;
 // The most rows to delete and series to check in one transaction of a deletion.
 const EXPIRE_ROWS = 1000;
-const EXPIRE_SERIES = 1000;
+const EXPIRE_SERIES = 500;
+/** Blocks that one transaction of a deletion removes. */
+const EXPIRE_BLOCKS = 8;
 // Readings in one page of numbers, about 1 ms.
 const NUMBERS_ROWS = 1000;
-// Readings in one part of an aggregate, about 3 ms.
+// Readings in one part of an aggregate, about 3 ms, and its blocks.
 const AGGREGATE_ROWS = 5000;
+const AGGREGATE_BLOCKS = 4;
+/** A pass over all series looks for rows to move to blocks at the start, and when so many readings were stored: 4 MB. */
+const COMPACT_READINGS = 100_000;
 
 const UPSERT = `
   on conflict do update set value = excluded.value, received = excluded.received,
@@ -70,6 +77,8 @@ const PAGES: Readonly<Record<Order, readonly string[]>> = {
   asc: pages('asc'),
   desc: pages('desc').toReversed(),
 };
+/** The position of `readings` in `PAGES`. */
+const MERGED: Readonly<Record<Order, number>> = { asc: 0, desc: PARTS.length - 1 };
 
 function pages(order: Order): string[] {
   return PARTS.map(
@@ -123,23 +132,33 @@ interface SeriesRow {
  * is newer than all others of its series. A reading of a large batch goes to its slot if it is newer than those in
  * `readings`, and arrivals are moved to their slots before. Any other (late, repeated, backfilled) goes where its time
  * belongs. When there are many arrivals, a write also moves them. When `recent` is full, it also moves the fullest slots to
- * `readings`. Both are part of the same transaction.
+ * `readings`. Both are part of the same transaction. `Compactor` moves rows of `readings` to blocks, which belong to `readings`
+ * in all of this.
  */
 export class SqliteReadings implements BackendReadings {
   readonly #db: Database;
   readonly #recentRows: number;
   readonly #arrivedRows: number;
   readonly #dictionary: SeriesDictionary;
+  readonly #blocks: Blocks;
+  readonly #compactor: Compactor;
+  /** Readings that were stored since the last pass over all series began. Null during a pass. */
+  #sinceCompacted: number | null = null;
+  /** All rows of the pass were moved, and the file shrinks. */
+  #shrinks = false;
   /** Cached number of rows in each slot of `recent`. Null if it must be counted. */
   #slotRows: number[] | null = null;
 
-  constructor(db: Database, recentRows = RECENT_ROWS, arrivedRows = ARRIVED_ROWS) {
+  constructor(db: Database, recentRows = RECENT_ROWS, arrivedRows = ARRIVED_ROWS, blocks = new Blocks(db)) {
     this.#db = db;
     this.#recentRows = recentRows;
     this.#arrivedRows = arrivedRows;
     this.#dictionary = new SeriesDictionary(db);
+    this.#blocks = blocks;
+    this.#compactor = new Compactor(db, blocks);
     db.onRollback = () => {
       this.#dictionary.clear();
+      this.#blocks.clear();
       this.#slotRows = null;
     };
   }
@@ -151,6 +170,7 @@ export class SqliteReadings implements BackendReadings {
       if (othersWrote) this.#slotRows[ARRIVALS] = this.#arrivals().length;
       const stored = this.#store(batch, this.#slotRows);
       this.#mergeFullest(this.#slotRows);
+      if (this.#sinceCompacted !== null) this.#sinceCompacted += stored;
       return { stored, duplicate: batch.length - stored };
     });
   }
@@ -175,13 +195,27 @@ export class SqliteReadings implements BackendReadings {
         stored += changes as number;
         slotRows[slot]! += changes as number;
         if (time > series.arrived) series.arrived = time;
-      } else {
+      } else if (!this.#blocks.holds(id, time, value)) {
         stored += readings.run(id, time, value, delay, bootId, seq, grade).changes as number;
       }
     }
     if (!isSmall) dictionary.arrivalsMoved();
     else if (slotRows[ARRIVALS]! > this.#arrivedRows) this.#moveArrivals(slotRows);
     return stored;
+  }
+
+  /** One step of a pass: moves some readings to blocks, or at the end shrinks the file. Resolves to whether to continue. */
+  async compact(): Promise<boolean> {
+    if (this.#sinceCompacted !== null && this.#sinceCompacted < COMPACT_READINGS) return false;
+    this.#sinceCompacted = null;
+    if (!this.#shrinks) {
+      if (await this.#compactor.step()) return true;
+      this.#shrinks = await isLoose(this.#db);
+      if (this.#shrinks) return true;
+    } else if (await shrinkSome(this.#db)) return true;
+    this.#shrinks = false;
+    this.#sinceCompacted = 0;
+    return false;
   }
 
   #moveArrivals(slotRows: number[]): void {
@@ -236,35 +270,40 @@ export class SqliteReadings implements BackendReadings {
     await this.#db.pause();
     // One transaction, so that a move by another process cannot hide a reading.
     const rows = await this.#db.read(() => {
-      const found: unknown[] = [];
-      for (const sql of PAGES[order]) {
-        found.push(...this.#db.arrays(sql).all(id, from, to, limit - found.length));
+      const found: Row[] = [];
+      for (const [part, sql] of PAGES[order].entries()) {
+        const left = limit - found.length;
+        const some = this.#db.arrays(sql).all(id, from, to, left) as unknown as Row[];
+        const isMerged = part === MERGED[order];
+        found.push(...(isMerged ? this.#blocks.page(id, some, { ...page, limit: left }) : some));
         if (found.length === limit) break;
       }
       return found;
     });
-    return (rows as readonly Row[]).map((row) => toReading(device, metric, row));
+    return rows.map((row) => toReading(device, metric, row));
   }
 
-  /** The tables share no identity. One statement reads both, so that a move by another process cannot hide a reading. */
+  /** A part ends with the first block, or else with a page of rows. One transaction reads both, as in a page. */
   async *numbers({ device, metric, from, to }: NumbersQuery): AsyncGenerator<[number, number][]> {
     const [series] = await this.#seriesOf(device, metric);
     if (series === undefined) return;
-    const { id } = series;
     for (let next = from; next < to; ) {
       await this.#db.pause();
       const start = next;
-      const page = await this.#db.run(
-        () =>
-          this.#db.arrays(NUMBERS).all(id, start, to, id % SLOTS, NUMBERS_ROWS) as unknown as [
-            number,
-            number,
-          ][],
-      );
+      const { page, end } = await this.#db.read(() => this.#numbersFrom(series.id, start, to));
       if (page.length > 0) yield page;
-      if (page.length < NUMBERS_ROWS) return;
-      next = page.at(-1)![0] + 1;
+      next = end;
     }
+  }
+
+  #numbersFrom(id: number, from: number, to: number): { page: [number, number][]; end: number } {
+    const block = this.#blocks.next(id, from, to);
+    let end = block === null ? to : Math.min(to, block.last + 1);
+    const rows = this.#db.arrays(NUMBERS).all(id, from, end, id % SLOTS, NUMBERS_ROWS);
+    const page = rows as unknown as [number, number][];
+    if (page.length === NUMBERS_ROWS) end = page.at(-1)![0] + 1;
+    if (block !== null) this.#blocks.eachNumber(id, from, end, (time, value) => page.push([time, value]));
+    return { page, end };
   }
 
   latest(devices: readonly string[], limit: number): Promise<Reading[]> {
@@ -311,35 +350,57 @@ export class SqliteReadings implements BackendReadings {
     const { device, metric, to, bucket } = query;
     const [series] = await this.#seriesOf(device, metric);
     if (series === undefined) return [];
-    const slot = series.id % SLOTS;
+    const { id } = series;
     const parts: Bucket[] = [];
-    for (let from: number | undefined = query.from; from !== undefined && from < to; ) {
+    for (let from = query.from; from < to; ) {
       await this.#db.pause();
-      const [start, end]: [number, number | undefined] = [from, await this.#partEnd(series.id, from, to)];
-      const rows = await this.#db.run(() =>
-        this.#db.statement(AGGREGATE).all(bucket, series.id, start, end ?? to, slot),
-      );
-      parts.push(...rows.map(toBucket));
-      from = end;
+      const start = from;
+      const part = await this.#db.read(() => {
+        const end = this.#partEnd(id, start, to);
+        const rows = this.#db
+          .statement(AGGREGATE)
+          .all(bucket, id, start, end, id % SLOTS)
+          .map(toBucket);
+        return { buckets: [...rows, ...this.#blockBuckets(id, start, end, bucket)], end };
+      });
+      parts.push(...part.buckets.sort((a, b) => a.time - b.time));
+      from = part.end;
     }
     return mergeBuckets(parts);
   }
 
+  #blockBuckets(id: number, from: number, to: number, bucket: number): Bucket[] {
+    const folds = new Map<number, Fold>();
+    this.#blocks.eachNumber(id, from, to, (time, value) => {
+      const start = Math.floor(time / bucket) * bucket;
+      const fold = folds.get(start);
+      if (fold === undefined) folds.set(start, foldOf(value));
+      else addValue(fold, value);
+    });
+    return [...folds].map(([time, fold]) => ({ time, ...figuresOf(fold) }));
+  }
+
   /**
-   * The time after the next `AGGREGATE_ROWS` readings of a series in its slot or in `readings`. Undefined if fewer are left.
-   * Arrivals are few.
+   * The time after the next `AGGREGATE_ROWS` readings of a series in its slot or in `readings`, or after the next
+   * `AGGREGATE_BLOCKS`. `to` if fewer are left. Arrivals are few.
    */
-  async #partEnd(series: number, from: number, to: number): Promise<number | undefined> {
-    const ends = await this.#db.run(() => [
+  #partEnd(series: number, from: number, to: number): number {
+    const ends = [
       this.#db.statement(PART_END_READINGS).get(series, from, to, AGGREGATE_ROWS),
       this.#db.statement(PART_END_RECENT).get(series % SLOTS, series, from, to, AGGREGATE_ROWS),
-    ]);
+    ];
     const times = ends.flatMap((row) => (row === undefined ? [] : [row.time as number]));
-    return times.length === 0 ? undefined : Math.min(...times);
+    let end = from;
+    for (let blocks = 0; blocks < AGGREGATE_BLOCKS; blocks += 1) {
+      const block = this.#blocks.next(series, end, to);
+      if (block === null) return Math.min(to, ...times);
+      end = block.last + 1;
+    }
+    return Math.min(to, end, ...times);
   }
 
   groups(query: RowGroupQuery): Promise<RowGroups> {
-    return groupsOf(this.#db, query);
+    return groupsOf(this.#db, this.#blocks, query);
   }
 
   async expire(before: number, pace?: Pace): Promise<number> {
@@ -369,24 +430,38 @@ export class SqliteReadings implements BackendReadings {
   async delete({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery, pace?: Pace): Promise<number> {
     let deleted = 0;
     for await (const { id } of this.#allSeriesOf(device, metric)) {
-      for (let rows = EXPIRE_ROWS; rows >= EXPIRE_ROWS; ) {
-        rows = await this.#db.transaction(() => {
+      for (let more = true; more; ) {
+        const part = await this.#db.transaction(() => {
           this.#slotRows = null;
+          const inBlocks = this.#deleteBlocks(id, from, to);
+          if (inBlocks !== null) return { rows: inBlocks, more: true };
           const recent = this.#db.statement(DELETE_RECENT).run(id % SLOTS, id, from, to, EXPIRE_ROWS);
           const left = EXPIRE_ROWS - (recent.changes as number);
-          if (left === 0) return EXPIRE_ROWS;
-          return (
-            EXPIRE_ROWS -
-            left +
-            (this.#db.statement(DELETE_READINGS).run(id, from, to, left).changes as number)
-          );
+          if (left === 0) return { rows: EXPIRE_ROWS, more: true };
+          const { changes } = this.#db.statement(DELETE_READINGS).run(id, from, to, left);
+          return { rows: EXPIRE_ROWS - left + (changes as number), more: changes === left };
         });
-        deleted += rows;
+        deleted += part.rows;
+        more = part.more;
         await nextTurn();
-        await pace?.(rows);
+        await pace?.(part.rows);
       }
     }
     await shrink(this.#db, pace);
+    return deleted;
+  }
+
+  /**
+   * Deletes readings of a series in some blocks. A row that replaces one of them is deleted later, and counted then. Null if
+   * no block has readings of that time: the transaction that deletes the last rows must see it, because rows move to blocks.
+   */
+  #deleteBlocks(id: number, from: number, to: number): number | null {
+    let deleted: number | null = null;
+    for (let blocks = 0; blocks < EXPIRE_BLOCKS; blocks += 1) {
+      const removed = this.#blocks.remove(id, from, to);
+      if (removed === null) break;
+      deleted = (deleted ?? 0) + removed;
+    }
     return deleted;
   }
 
@@ -409,6 +484,8 @@ export class SqliteReadings implements BackendReadings {
       .all(start, EXPIRE_SERIES);
     let rows = 0;
     for (const { id } of ids) {
+      const inBlocks = this.#deleteBlocks(id as number, 0, before);
+      if (inBlocks !== null) return { rows: rows + inBlocks, goOn: id as number };
       rows += drop.run(id as number, 0, before, EXPIRE_ROWS - rows).changes as number;
       if (rows >= EXPIRE_ROWS) return { rows, goOn: id as number };
     }

@@ -84,6 +84,18 @@ const STEPS: readonly string[] = [
   `,
   // Earlier versions do not read the slot of arrivals.
   '',
+  // An id is never used again, so a cache can have decoded blocks by their ids.
+  `
+  create table tidegauge_blocks (
+    id integer primary key autoincrement,
+    series integer not null,
+    first integer not null,
+    last integer not null,
+    count integer not null,
+    data blob not null,
+    unique (series, first)
+  ) strict;
+  `,
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

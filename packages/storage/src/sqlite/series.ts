@@ -5,7 +5,7 @@ import { SLOTS } from './schema.ts';
 export interface Series {
   readonly id: number;
   readonly slot: number;
-  /** Newest time in `readings`, or -1. Valid while `epoch` is that of its slot. */
+  /** Newest time in `readings` and in blocks, or -1. Valid while `epoch` is that of its slot. */
   merged: number;
   epoch: number;
   /** Newest time that is not an arrival, or -1. Valid while `check` and `move` are those of the dictionary. */
@@ -19,7 +19,10 @@ export interface Series {
   bootId: number | null;
 }
 
-const NEWEST_MERGED = 'select time from readings where series = ? order by time desc limit 1';
+const NEWEST_MERGED = `
+  select max(
+    coalesce((select time from readings where series = ?1 order by time desc limit 1), -1),
+    coalesce((select last from tidegauge_blocks where series = ?1 order by first desc limit 1), -1)) as time`;
 const NEWEST_RECENT = 'select time from recent where slot = ? and series = ? order by time desc limit 1';
 
 /**
@@ -87,7 +90,7 @@ export class SeriesDictionary {
     return series;
   }
 
-  /** The newest time of the series in `readings`, or a later one. -1 if it has none. */
+  /** The newest time of the series in `readings` and in blocks, or a later one. -1 if it has none. */
   merged(series: Series): number {
     const epoch = this.#epochs[series.slot]!;
     if (series.epoch !== epoch) {

@@ -54,19 +54,29 @@ export async function shrinkable(db: Database): Promise<void> {
 
 /** Removes free pages from the file in parts, if there are many. */
 export async function shrink(db: Database, pace?: Pace): Promise<void> {
-  const { pages, free, shrinks } = await db.run(() => pagesOf(db));
-  if (!shrinks || free * SHRINK_FROM <= pages) return;
-  for (let left = free; left * SHRINK_TO > pages; ) {
-    const before = left;
-    left = await db.run(() => {
-      db.statement(`pragma incremental_vacuum(${STEP_PAGES})`).all();
-      return pagesOf(db).free;
-    });
+  if (!(await isLoose(db))) return;
+  while (await shrinkSome(db)) {
     await nextTurn();
     await pace?.(0);
-    // Another process can use free pages in the meantime.
-    if (left >= before) break;
   }
+}
+
+/** Whether so many pages are free that the file should shrink. */
+export async function isLoose(db: Database): Promise<boolean> {
+  const { pages, free, shrinks } = await db.run(() => pagesOf(db));
+  return shrinks && free * SHRINK_FROM > pages;
+}
+
+/** Removes some free pages from the file. Resolves to whether to continue. */
+export async function shrinkSome(db: Database): Promise<boolean> {
+  const more = await db.run(() => {
+    const before = pagesOf(db).free;
+    db.statement(`pragma incremental_vacuum(${STEP_PAGES})`).all();
+    const { pages, free } = pagesOf(db);
+    // Another process can use free pages in the meantime.
+    return free * SHRINK_TO > pages && free < before;
+  });
   // The file becomes shorter when its log is copied into it.
-  await db.run(() => db.connection.exec('pragma wal_checkpoint(passive)'));
+  if (!more) await db.run(() => db.connection.exec('pragma wal_checkpoint(passive)'));
+  return more;
 }

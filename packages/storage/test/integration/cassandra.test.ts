@@ -13,7 +13,7 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import driver from 'cassandra-driver';
 import { crashBatch, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
 import { openStore } from '../../src/index.ts';
-import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
+import { fixtureText, proveUpgrade, VERSIONS } from '../upgrade/prove-upgrade.ts';
 
 const WRITER = fileURLToPath(new URL('../../conformance/crash-writer.ts', import.meta.url));
 const DAY = 86_400_000_000;
@@ -51,11 +51,15 @@ describe('cassandra', { skip }, () => {
   const withUser = (user: string, password: string, keyspace: string) =>
     `cassandra://${user}:${password}@127.0.0.1:${server.port}/${keyspace}`;
 
-  test('a keyspace of version 0.1.0 keeps its data and remains usable', async () => {
-    const statements = (await fixtureText('cassandra.cql')).split(/;\n+/).filter(Boolean);
-    for (const statement of statements) await client.execute(statement.replace(/ place(?=[ .])/, ' upgrade'));
-    await proveUpgrade(server.url('upgrade'));
-  });
+  for (const [version, options] of Object.entries(VERSIONS)) {
+    test(`a keyspace of version ${version} keeps its data and remains usable`, async () => {
+      const keyspace = `upgrade_${version.replaceAll('.', '_')}`;
+      const statements = (await fixtureText(version, 'cassandra.cql')).split(/;\n+/).filter(Boolean);
+      for (const statement of statements)
+        await client.execute(statement.replace(/ place(?=[ .])/, ` ${keyspace}`));
+      await proveUpgrade(server.url(keyspace), options);
+    });
+  }
 
   test('names a host on which nothing listens, without delay', async () => {
     const port = await freePort();

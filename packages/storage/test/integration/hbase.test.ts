@@ -7,11 +7,13 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
 import { openStore, type Store } from '../../src/index.ts';
 import { refused, withSilentHost } from '../refused.ts';
-import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
+import { fixtureText, proveUpgrade, VERSIONS } from '../upgrade/prove-upgrade.ts';
 
 /** A table of a fixture. Keys, qualifiers and values are hexadecimal. */
 interface TableFixture {
   readonly families: Readonly<Record<string, FamilyOptions>>;
+  /** Those of Tidegauge. Version 0.1.0 had none. */
+  readonly attributes?: Readonly<Record<string, string>>;
   readonly splits: readonly string[];
   /** `row family qualifier value timestamp` */
   readonly cells: readonly string[];
@@ -53,22 +55,26 @@ describe('hbase', { skip }, () => {
     client?.close();
   });
 
-  test('a namespace of version 0.1.0 keeps its data and remains usable', async () => {
-    const tables: Record<string, TableFixture> = JSON.parse(await fixtureText('hbase.json'));
-    await client.admin.createNamespace('upgrade');
-    for (const [name, { families, splits, cells }] of Object.entries(tables)) {
-      const table = name.replace('place:', 'upgrade:');
-      await client.admin.createTable(table, { families, splitKeys: splits.map(bytesOf), timeoutMs: 60_000 });
-      for (const cell of cells) {
-        const [row, family, qualifier, value, timestamp] = cell.split(' ');
-        const column = { family: family!, qualifier: bytesOf(qualifier) };
-        await client
-          .table(table)
-          .put(bytesOf(row), [{ ...column, value: bytesOf(value), timestamp: Number(timestamp) }]);
+  for (const [version, options] of Object.entries(VERSIONS)) {
+    test(`a namespace of version ${version} keeps its data and remains usable`, async () => {
+      const namespace = `upgrade_${version.replaceAll('.', '_')}`;
+      const tables: Record<string, TableFixture> = JSON.parse(await fixtureText(version, 'hbase.json'));
+      await client.admin.createNamespace(namespace);
+      for (const [name, { families, attributes = {}, splits, cells }] of Object.entries(tables)) {
+        const table = name.replace('place:', `${namespace}:`);
+        const splitKeys = splits.map(bytesOf);
+        await client.admin.createTable(table, { families, attributes, splitKeys, timeoutMs: 60_000 });
+        for (const cell of cells) {
+          const [row, family, qualifier, value, timestamp] = cell.split(' ');
+          const column = { family: family!, qualifier: bytesOf(qualifier) };
+          await client
+            .table(table)
+            .put(bytesOf(row), [{ ...column, value: bytesOf(value), timestamp: Number(timestamp) }]);
+        }
       }
-    }
-    await proveUpgrade(url('upgrade'));
-  });
+      await proveUpgrade(url(namespace), options);
+    });
+  }
 
   test('the tables have the options of the URL', async () => {
     const other = await openStore(url('options', '?presplit=5&ttl=3600&compression=none'));

@@ -10,7 +10,7 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { freshDevice, reading, rejection, series, stored, writeFirmly } from '../../conformance/data.ts';
 import { createStore, openStore, type Store, type StoreError } from '../../src/index.ts';
 import { pageStatements } from '../page-statements.ts';
-import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
+import { fixtureText, proveUpgrade, VERSIONS } from '../upgrade/prove-upgrade.ts';
 
 const DAY = 86_400_000_000;
 const NOW = Date.now() * 1000;
@@ -53,11 +53,13 @@ async function refusal(url: string, code: StoreError['code'], withinMs = 5000): 
   return error;
 }
 
-test('a MariaDB database of version 0.1.0 keeps its data and remains usable', { skip }, async () => {
-  const database = await freshDatabase();
-  await server.query(`use ${database}; ${await fixtureText('mariadb.sql')}`);
-  await proveUpgrade(server.url(database));
-});
+for (const [version, options] of Object.entries(VERSIONS)) {
+  test(`a MariaDB database of version ${version} keeps its data and remains usable`, { skip }, async () => {
+    const database = await freshDatabase();
+    await server.query(`use ${database}; ${await fixtureText(version, 'mariadb.sql')}`);
+    await proveUpgrade(server.url(database), options);
+  });
+}
 
 test('users with the grants of the documentation can do what it describes', { skip }, async (t) => {
   // The administrator of the server is called tidegauge.

@@ -13,7 +13,7 @@ import { QUALITIES, type Reading } from '@tidegauge/readings';
 import { freshDevice, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
 import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
 import { pageStatements } from '../page-statements.ts';
-import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
+import { fixtureText, proveUpgrade, VERSIONS } from '../upgrade/prove-upgrade.ts';
 
 const SECOND = 1_000_000;
 const STORAGE = fileURLToPath(new URL('../../src/index.ts', import.meta.url));
@@ -159,11 +159,13 @@ describe('postgres, errors at the start', { skip }, () => {
   });
 });
 
-test('a database of version 0.1.0 keeps its data and remains usable', { skip }, async () => {
-  const database = await server.createDatabase();
-  await server.query(await fixtureText('postgres.sql'), database);
-  await proveUpgrade(server.url(database));
-});
+for (const [version, options] of Object.entries(VERSIONS)) {
+  test(`a database of version ${version} keeps its data and remains usable`, { skip }, async () => {
+    const database = await server.createDatabase();
+    await server.query(await fixtureText(version, 'postgres.sql'), database);
+    await proveUpgrade(server.url(database), options);
+  });
+}
 
 test('users with the grants of the documentation can do what it describes', { skip }, async (t) => {
   const [create, grants] = pageStatements('postgres');

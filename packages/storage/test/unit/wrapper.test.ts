@@ -56,6 +56,7 @@ function bareStore(readings: Partial<CompleteBackend['readings']>, close = async
     migrate: nothing,
     health: nothing,
     lease: unused,
+    compact: unused,
     space: unused,
     close,
   };

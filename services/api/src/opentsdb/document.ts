@@ -1,3 +1,4 @@
+import { toAnnotationDocument } from './annotations.ts';
 import type { Points } from './points.ts';
 import type { Result } from './query.ts';
 import type { Span } from './read-series.ts';
@@ -18,12 +19,13 @@ export interface DocumentOptions {
 /** The answer to a query as JSON, in pieces of some kilobytes. */
 export function* documentOf(results: Iterable<Result>, options: DocumentOptions): Generator<string> {
   let before = '[';
-  for (const { query, tags, aggregateTags, points } of results) {
+  for (const { query, tags, aggregateTags, points, annotations } of results) {
     const head = {
       metric: query.metric,
       tags: Object.fromEntries(tags),
       aggregateTags,
       ...(options.showQuery ? { query: query.document } : {}),
+      ...(annotations === undefined ? {} : { annotations: annotations.map(toAnnotationDocument) }),
     };
     yield `${before}${JSON.stringify(head).slice(0, -1)},"dps":${options.asArrays ? '[' : '{'}`;
     yield* pointsOf(points, query.downsampling?.fill === 'null' ? 'null' : '"NaN"', options);

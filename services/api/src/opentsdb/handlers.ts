@@ -5,6 +5,7 @@ import type { Answers } from '../answers.ts';
 import type { Call, Handlers } from '../dispatch.ts';
 import { queryOf } from '../parameters.ts';
 import { AGGREGATOR_NAMES } from './aggregators.ts';
+import { annotationBytes } from './annotations.ts';
 import { documentOf } from './document.ts';
 import { bad } from './errors.ts';
 import { parseExpression, parseSelection } from './expression.ts';
@@ -74,7 +75,8 @@ export function openTsdbHandlers(store: Store, answers: Answers): Handlers {
     });
     if (done === null) return;
     const asArrays = queryOf<UrlQuery>(call).arrays !== undefined;
-    const bytes = results.reduce((sum, { points }) => sum + points.bytes, 0);
+    const sizeOf = ({ points, annotations = [] }: Result) => points.bytes + annotationBytes(annotations);
+    const bytes = results.reduce((sum, each) => sum + sizeOf(each), 0);
     const pieces = documentOf(results, { span, inSeconds, asArrays, showQuery: given.showQuery === true });
     await answers.text(response, 'application/json; charset=utf-8', bytes, pieces);
   };

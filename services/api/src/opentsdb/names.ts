@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { forEach } from '@tidegauge/parallel';
+import { ALL_DEVICES, ANNOTATION_METRIC } from '@tidegauge/readings';
 import { compareText, MAX_METRICS_READ, type Store } from '@tidegauge/storage';
 import { devicesOf } from '../device-list.ts';
 import { tooLarge } from './errors.ts';
@@ -58,7 +59,7 @@ export class SeriesNames {
   }
 
   /**
-   * The first series that match, by device. The metric `*` selects all.
+   * The first series that match, by device. The metric `*` selects all but annotations, which have no values.
    *
    * @throws {Problem} 413 when it takes too long
    */
@@ -72,7 +73,7 @@ export class SeriesNames {
         );
       const metrics = await this.#store.readings.metrics(device, MAX_METRICS_READ);
       for (const name of metrics.sort(compareText)) {
-        if (metric !== '*' && name !== metric) continue;
+        if (metric === '*' ? name === ANNOTATION_METRIC : name !== metric) continue;
         found.push({ tsuid: identityOf(device, name), metric: name, tags: Object.fromEntries(tags) });
         if (found.length === most) return found;
       }
@@ -93,6 +94,7 @@ export class SeriesNames {
     const values = new Set<string>();
     const end = performance.now() + READ_MS;
     for await (const device of devicesOf(this.#store, {}, Number.POSITIVE_INFINITY, within)) {
+      if (device.name === ALL_DEVICES) continue;
       for (const value of tagsOf(device).values()) if (value.startsWith(start)) values.add(value);
       if (values.size >= MAX_NAMES || performance.now() > end) break;
     }
@@ -123,6 +125,7 @@ export class SeriesNames {
         for (const metric of await this.#store.readings.metrics(name, MAX_METRICS_READ)) names.add(metric);
       },
     );
+    names.delete(ANNOTATION_METRIC);
     return [...names].sort(compareText);
   }
 }

@@ -1,8 +1,10 @@
 import { forEach } from '@tidegauge/parallel';
+import { ANNOTATION_METRIC, type Annotation } from '@tidegauge/readings';
 import { compareText, type Store } from '@tidegauge/storage';
+import { readAnnotations } from './annotations.ts';
 import { combine } from './combine.ts';
 import { tooLarge } from './errors.ts';
-import type { Budget, Points } from './points.ts';
+import { type Budget, Points } from './points.ts';
 import { ratesOf } from './rate.ts';
 import { planOf, readSeries, type Span } from './read-series.ts';
 import type { SubQuery } from './sub-query.ts';
@@ -21,6 +23,8 @@ export interface Result {
   /** Tags that differ between the series that were combined. */
   readonly aggregateTags: readonly TagKey[];
   readonly points: Points;
+  /** Of a query for the metric of annotations, which has no points. */
+  readonly annotations?: readonly Annotation[];
 }
 
 interface Series extends TaggedDevice {
@@ -48,6 +52,11 @@ export async function runSubQuery(
   { span, inSeconds, within, budget }: QueryOptions,
 ): Promise<Result[]> {
   const { aggregator, metric, filters, rate } = query;
+  if (metric === ANNOTATION_METRIC) {
+    const annotations = await readAnnotations(store, filters, { span, within, budget });
+    const result = { query, tags: new Map(), aggregateTags: [], points: new Points(budget), annotations };
+    return annotations.length === 0 ? [] : [result];
+  }
   const plan = planOf(query, span, inSeconds);
   const found: Series[] = [];
   let looked = 0;

@@ -13,7 +13,7 @@ const MAX_BUCKETS = 100_000;
 const CHECK_READINGS = 1000;
 
 /** Microseconds of a number of milliseconds, at most the largest time. */
-function micros(ms: number): number {
+export function micros(ms: number): number {
   return Math.min(ms * 1000, Number.MAX_SAFE_INTEGER);
 }
 

@@ -11,9 +11,10 @@ import {
   toBucketDocument,
   toOriginDocument,
 } from '../bucket-document.ts';
-import type { Call, Handlers } from '../dispatch.ts';
+import type { Handlers } from '../dispatch.ts';
 import { bucketLength, device, invalid, metric, queryOf, time } from '../parameters.ts';
 import { ReadingUnits } from '../reading-units.ts';
+import { type SeriesNames, seriesOf } from '../series-names.ts';
 
 /** Largest number of buckets of a series. It is below the limit of the store, because they are held in memory. */
 const MAX_BUCKETS = 10_000;
@@ -36,10 +37,7 @@ interface AggregateParameters extends BucketParameters {
   readonly metric: string;
 }
 
-interface SeriesParameters extends BucketParameters {
-  readonly device: readonly string[];
-  readonly metric: readonly string[];
-}
+interface SeriesParameters extends BucketParameters, SeriesNames {}
 
 /** What a request selects of each of its series. */
 interface Buckets {
@@ -119,24 +117,6 @@ export function aggregateHandlers(store: Store, answers: Answers): Handlers {
       });
     },
   };
-}
-
-/** The series of a request: the n-th metric is that of the n-th device, and a single name is that of all. */
-function seriesOf(
-  call: Call,
-  { device: devices = [], metric: metrics = [] }: Partial<SeriesParameters>,
-): readonly SeriesName[] {
-  const isPaired = devices.length === metrics.length || devices.length === 1 || metrics.length === 1;
-  if (!isPaired) {
-    const message = `has ${metrics.length} names for ${devices.length} devices: give one for each device, or one for all`;
-    throw invalid('/query/metric', message);
-  }
-  const named = devices.map((name, index) => demandWithin(call, device(name, `/query/device/${index}`)));
-  const measured = metrics.map((name, index) => metric(name, `/query/metric/${index}`)!);
-  return Array.from({ length: Math.max(named.length, measured.length) }, (_, index) => ({
-    device: named[named.length === 1 ? 0 : index]!,
-    metric: measured[measured.length === 1 ? 0 : index]!,
-  }));
 }
 
 /** @throws {Problem} 400 when there are too many buckets */

@@ -18,7 +18,7 @@ import type { IngestClient } from '../ingest-client.ts';
 import { device, invalid, queryOf, time } from '../parameters.ts';
 
 interface ListParameters {
-  readonly device: string;
+  readonly device: readonly string[];
   readonly from: string;
   readonly to: string;
   readonly limit: number;
@@ -95,15 +95,19 @@ export function annotationHandlers(
 }
 
 /**
- * The devices whose annotations concern a device: itself, the levels above it, and all devices, as far as the sender may
- * read them. Without a device: what concerns all devices that the sender may read.
+ * The devices whose annotations concern devices: themselves, the levels above them, and all devices, as far as the sender
+ * may read them. Without names: what concerns all devices that the sender may read.
  */
-function devicesOf(call: Call, name: string | undefined): readonly string[] {
+function devicesOf(call: Call, names: readonly string[] | undefined): readonly string[] {
   const limit = limitOf(call);
-  const asked = name === undefined ? limit : demandWithin(call, device(name));
-  const segments = asked?.split('/') ?? [];
-  const levels = segments.map((_, index) => segments.slice(0, index + 1).join('/'));
-  return [...levels, ALL_DEVICES].filter((level) => isWithin(limit, level));
+  const asked =
+    names?.map((name, index) => demandWithin(call, device(name, `/query/device/${index}`))) ??
+    (limit === null ? [] : [limit]);
+  const levels = asked.flatMap((name) => {
+    const segments = name.split('/');
+    return segments.map((_, index) => segments.slice(0, index + 1).join('/'));
+  });
+  return [...new Set([...levels, ALL_DEVICES])].filter((level) => isWithin(limit, level));
 }
 
 /** The value of the annotation of a body that begins at a time. */

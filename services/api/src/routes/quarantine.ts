@@ -1,7 +1,7 @@
 import { formatTime, type QuarantineDocument } from '@tidegauge/readings';
 import type { Cursors } from '../cursor.ts';
 import type { Handler, Handlers } from '../dispatch.ts';
-import type { IngestClient } from '../ingest-client.ts';
+import type { IngestClient, QuarantinePage } from '../ingest-client.ts';
 import { queryOf, time } from '../parameters.ts';
 import { type Position, stepThrough } from '../quarantine-steps.ts';
 
@@ -45,31 +45,22 @@ export function quarantineHandlers(ingest: IngestClient, cursors: Cursors): Hand
       const position = cursor === undefined ? null : cursors.read(key, cursor, isPosition);
       // The first page of every instance. They have the counts, and the items of instances that are not begun yet.
       const { answers, unreachable } = await ingest.quarantines({ limit, reason, instance });
-      const items: QuarantineDocument[] = [];
-      let next: string | null = null;
-      for (const { url, value } of answers) {
-        if (position !== null && url < position[0]) continue;
-        const after = position?.[0] === url ? position[1] : null;
-        if (items.length === limit) {
-          next ??= value.items.length > 0 ? cursors.write(key, [url, after]) : null;
-          continue;
-        }
-        const wanted = { limit: limit - items.length, reason, instance };
-        const begun = after !== null || items.length > 0;
-        const page = begun ? await ingest.quarantine(url, { ...wanted, after: after ?? undefined }) : value;
-        items.push(...page.items);
-        if (page.next !== null) {
-          next = cursors.write(key, [url, page.next]);
-          break;
-        }
-      }
+      const read = (url: string, most: number, after: string | null) =>
+        ingest.quarantine(url, { limit: most, reason, instance, after: after ?? undefined });
+      const { items, next } = await collect(answers, limit, position, read);
       const total = answers.reduce((sum, { value }) => sum + value.total, 0);
       const reasons: Record<string, number> = {};
       for (const { value } of answers) {
         for (const [name, count] of Object.entries(value.reasons))
           reasons[name] = (reasons[name] ?? 0) + count;
       }
-      response.json({ items, next, total, reasons, unreachable });
+      response.json({
+        items,
+        next: next === null ? null : cursors.write(key, next),
+        total,
+        reasons,
+        unreachable,
+      });
     },
     replayQuarantine: step('replay'),
     discardQuarantine: step('discard'),
@@ -84,6 +75,34 @@ export function quarantineHandlers(ingest: IngestClient, cursors: Cursors): Hand
       response.json(await ingest.replay(params.id!));
     },
   };
+}
+
+/**
+ * Items of instances in the order of their addresses, from a position on.
+ *
+ * @param answers the first page of each instance
+ * @param read reads a later page
+ */
+async function collect(
+  answers: readonly { readonly url: string; readonly value: QuarantinePage }[],
+  limit: number,
+  position: Position | null,
+  read: (url: string, most: number, after: string | null) => Promise<QuarantinePage>,
+): Promise<{ readonly items: readonly QuarantineDocument[]; readonly next: Position | null }> {
+  const items: QuarantineDocument[] = [];
+  for (const { url, value } of answers) {
+    if (position !== null && url < position[0]) continue;
+    const after = position?.[0] === url ? position[1] : null;
+    if (items.length === limit) {
+      if (value.items.length > 0) return { items, next: [url, after] };
+      continue;
+    }
+    const isBegun = after !== null || items.length > 0;
+    const page = isBegun ? await read(url, limit - items.length, after) : value;
+    items.push(...page.items);
+    if (page.next !== null) return { items, next: [url, page.next] };
+  }
+  return { items, next: null };
 }
 
 function isPosition(value: unknown): value is Position {

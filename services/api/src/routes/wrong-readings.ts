@@ -1,11 +1,22 @@
-import { formatTime, type ReadingValue, rightValue, wrongValue } from '@tidegauge/readings';
+import { formatTime, now, type ReadingValue, rightValue, wrongValue } from '@tidegauge/readings';
 import { demandWithin } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import type { Response } from 'express';
+import type { Answers } from '../answers.ts';
 import { type Change, changeReadings, type SeriesRange } from '../change-readings.ts';
 import type { Call, Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { device, invalid, metric, queryOf, time } from '../parameters.ts';
+import { type SeriesNames, seriesOf } from '../series-names.ts';
+import { findWrongReadings } from '../wrong-readings.ts';
+
+/** Approximate memory of a marked reading and its document, bytes. */
+const WRONG_BYTES = 600;
+
+interface ListParameters extends SeriesNames {
+  readonly from: string;
+  readonly to: string;
+}
 
 interface RangeParameters {
   readonly device: string;
@@ -20,7 +31,7 @@ interface MarkParameters extends RangeParameters {
 }
 
 /** Readings that are stored and left out of all figures, because a person marked them as wrong. */
-export function wrongReadingHandlers(store: Store, ingest: IngestClient): Handlers {
+export function wrongReadingHandlers(store: Store, ingest: IngestClient, answers: Answers): Handlers {
   const change = async (call: Call, response: Response, corrected: Parameters<typeof changeReadings>[2]) => {
     const range = rangeOf(call);
     const found = await changeReadings(store, range, corrected, response);
@@ -28,6 +39,17 @@ export function wrongReadingHandlers(store: Store, ingest: IngestClient): Handle
     response.json(toDocument(found));
   };
   return {
+    listWrongReadings: async (call, response) => {
+      const query = queryOf<ListParameters>(call);
+      const series = seriesOf(call, query);
+      const range = spanOf(query, now());
+      const found = await answers.read(response, 'scan', () => findWrongReadings(store, series, range));
+      if (found === null) return;
+      answers.reserve(response, WRONG_BYTES * found.readings.length);
+      const readings = found.readings.map((each) => ({ ...each, time: formatTime(each.time) }));
+      response.json({ readings, complete: found.complete });
+    },
+
     markReadings: async (call, response) => {
       const { above, below } = queryOf<MarkParameters>(call);
       const isAll = above === undefined && below === undefined;
@@ -46,10 +68,15 @@ export function wrongReadingHandlers(store: Store, ingest: IngestClient): Handle
 function rangeOf(call: Call): SeriesRange {
   const query = queryOf<RangeParameters>(call);
   const series = { device: demandWithin(call, device(query.device)), metric: metric(query.metric)! };
+  return { ...series, ...spanOf(query) };
+}
+
+/** @param end the end when the query has none; without it, the first microsecond */
+function spanOf(query: Readonly<Partial<Pick<RangeParameters, 'from' | 'to'>>>, end?: number) {
   const from = time(query.from, '/query/from')!;
-  const to = time(query.to, '/query/to') ?? from + 1;
+  const to = time(query.to, '/query/to') ?? end ?? from + 1;
   if (to <= from) throw invalid('/query/to', 'is not after `from`');
-  return { ...series, from, to };
+  return { from, to };
 }
 
 function toDocument({ changed, next }: Change): object {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram } from '@tidegauge/lab/debian';
 import { installNpmProgram } from '@tidegauge/lab/npm-program';
 import { startOrSkip, testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
+import { startBackupPort } from '../backup-port.ts';
 import { HOT, inkIn, PROBE, SILO, startInstallation, visit } from '../browser.ts';
 import { type Api, startApi, until } from '../harness.ts';
 
@@ -56,7 +58,12 @@ async function assertAccessible(page: Page, what: string): Promise<void> {
 }
 
 async function startWithCauses(t: Parameters<typeof startApi>[0]): Promise<Api> {
-  const api = await startInstallation(t);
+  const { url } = await startBackupPort(t);
+  // The file is not made, because no key is.
+  const apiKeys = join(tmpdir(), `tidegauge-no-keys-${process.pid}.json`);
+  const api = await startInstallation(t, { apiKeys, backup: url });
+  api.ingest.entries.rules.set('hot', { device: PROBE, metric: 'temperature', above: 20.5 });
+  api.ingest.passwords!.set('site-3', 'x');
   api.ingest.refuse('zigbee2mqtt/lamp', 'unknown_topic', 'it matches no route', '{"state":"ON"}');
   const last = {
     id: 'ingest-1.2',
@@ -104,6 +111,7 @@ test('axe finds nothing on the sensors, a chart and the pipeline', { skip }, asy
     await page.locator('#search').fill('');
     await page.locator(`.row[data-name="${PROBE}"]`).click();
     await until('the chart', async () => (await inkIn(page, 'temperature')) > 20);
+    await until('the limit', async () => await page.getByRole('slider').isVisible());
     await assertAccessible(page, 'the charts of a sensor');
     await page.getByRole('button', { name: 'Edit…' }).click();
     await until('the dialog', async () => await page.getByRole('dialog').isVisible());
@@ -140,6 +148,19 @@ test('axe finds nothing on the sensors, a chart and the pipeline', { skip }, asy
       await assertAccessible(page, name);
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     }
+    await page.getByRole('button', { name: 'Annotate…' }).click();
+    await assertAccessible(page, 'the choice of a time');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Text').fill('Heating serviced');
+    await assertAccessible(page, 'a new annotation');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await until('it', async () => (await page.locator('#history-notes li').count()) === 1);
+    await assertAccessible(page, 'an annotation');
+    await page.locator('#history-rows .max button').first().click();
+    await until('its reading', async () => (await dialog.locator('tbody td').count()) > 0);
+    await assertAccessible(page, 'the readings');
+    await dialog.getByRole('button', { name: 'Close' }).click();
   });
   await visit(api, { ...phone, hash: '#/pipeline' }, async (page) => {
     const unknown = page.locator('#unknown-topics li');
@@ -158,6 +179,24 @@ test('axe finds nothing on the sensors, a chart and the pipeline', { skip }, asy
     await page.locator('#quarantine-discard').click();
     await until('the question', async () => await page.getByRole('dialog').isVisible());
     await assertAccessible(page, 'the question before messages are discarded');
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    for (const [id, form] of [
+      ['manage-keys', 'Make a key…'],
+      ['manage-passwords', 'Add a login…'],
+      ['manage-retention', 'Add a rule…'],
+      ['manage-backups', null],
+    ] as const) {
+      await page.locator(`#${id}`).click();
+      const lists = page.getByRole('dialog').first();
+      await until('the list', async () => (await lists.locator('.rows li').count()) > 0);
+      await assertAccessible(page, id);
+      if (form !== null) {
+        await lists.getByRole('button', { name: form }).click();
+        await assertAccessible(page, form);
+        await page.keyboard.press('Escape');
+      }
+      await lists.getByRole('button', { name: 'Close' }).click();
+    }
   });
 });
 

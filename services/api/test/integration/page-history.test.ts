@@ -2,53 +2,35 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
-import { now, type Reading } from '@tidegauge/readings';
-import type { Locator, Page } from 'playwright-core';
+import { now } from '@tidegauge/readings';
+import type { Page } from 'playwright-core';
 import { fresh, inkIn, PROBE, SILO, textOf, visit } from '../browser.ts';
-import { type Api, startApi, until } from '../harness.ts';
+import { startApi, until } from '../harness.ts';
+import {
+  DAY,
+  drag,
+  figure,
+  moveFingers,
+  OTHER,
+  PHONE,
+  pointAt,
+  rangeOf,
+  rowsOf,
+  type Span,
+  SURFACE,
+  settled,
+  startWithPast,
+  TEMPERATURE,
+  WIDE,
+} from '../history-page.ts';
 
 // The history view: times, lines, comparison and files, by mouse, touch and keyboard.
 
 const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
 
-const WIDE = { width: 1366, height: 768 };
-const PHONE = { width: 390, height: 844 };
-const HOUR = 3600;
-const DAY = 24 * HOUR;
-const OTHER = 'site-1/boiler/probe-2';
-const SURFACE = '#history-surface';
-const TEMPERATURE = `s=${PROBE}/temperature`;
 const FAILED_REQUEST = /Failed to load resource.* 503/;
 /** A script that takes the clipboard away, as for a page without TLS. */
 const NO_CLIPBOARD = `Object.defineProperty(navigator, 'clipboard', { value: undefined });`;
-
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Ten days with a reading every ten minutes, and one peak 100 hours ago. */
-async function startWithPast(t: Parameters<typeof startApi>[0]): Promise<Api> {
-  const api = await startApi(t);
-  const past: Reading[] = [];
-  for (let ago = 10 * DAY; ago > 0; ago -= 600) {
-    past.push(fresh(PROBE, 'temperature', 20 + Math.sin(ago / 20_000), ago));
-    past.push(fresh(OTHER, 'temperature', 30, ago));
-    past.push(fresh(SILO, 'level', ago / DAY, ago));
-  }
-  past.push(fresh(PROBE, 'temperature', 95, 100 * HOUR + 1));
-  await api.ingest.commit(past);
-  await api.store.readings.setUnits([{ device: PROBE, metric: 'temperature', unit: 'Cel' }]);
-  return api;
-}
-
-/** Resolves when nothing that is shown is being read. */
-async function settled(page: Page): Promise<void> {
-  await until('the chart and its figures', async () => {
-    const busy = await page.locator('#history [aria-busy="true"]').count();
-    return busy === 0 && (await page.locator('#history-rows tr').count()) > 0;
-  });
-}
 
 /** The times in the address, seconds. */
 function spanOf(page: Page): Span {
@@ -66,14 +48,6 @@ async function after(page: Page, act: () => Promise<unknown>): Promise<Span> {
   return spanOf(page);
 }
 
-/** Times that ended an hour ago, and their query. */
-function rangeOf(hours: number): Span & { readonly query: string } {
-  const to = Math.floor(now() / 1e6) - HOUR;
-  const from = to - hours * HOUR;
-  const text = (seconds: number) => new Date(1000 * seconds).toISOString().replace('.000Z', 'Z');
-  return { from, to, query: `from=${text(from)}&to=${text(to)}` };
-}
-
 /** Fails unless two times or lengths are within a hundredth of the time that was shown, which pixels cause. */
 function assertNear(found: number, expected: number, shown: number): void {
   assert.ok(Math.abs(found - expected) <= shown / 100, `${found} is not about ${expected}`);
@@ -89,44 +63,6 @@ async function untilNear(
   const distance = () => Math.abs(of(spanOf(page)) - expected);
   await until(`about ${expected}`, () => distance() <= shown / 100);
   await settled(page);
-}
-
-/** A figure in a row of the table. */
-async function figure(page: Page, name: string, row = 0): Promise<number> {
-  return Number.parseFloat(await page.locator('#history-rows tr').nth(row).locator(`.${name}`).innerText());
-}
-
-/** A point of the chart, by the share of its width. */
-async function pointAt(page: Page, share: number): Promise<{ readonly x: number; readonly y: number }> {
-  const { x, y, width, height } = (await page.locator(SURFACE).boundingBox())!;
-  return { x: x + share * width, y: y + height / 2 };
-}
-
-async function drag(page: Page, from: number, to: number): Promise<void> {
-  const [start, end] = [await pointAt(page, from), await pointAt(page, to)];
-  await page.mouse.move(start.x, start.y);
-  await page.mouse.down();
-  await page.mouse.move((start.x + end.x) / 2, start.y);
-  await page.mouse.move(end.x, end.y);
-  await page.mouse.up();
-}
-
-/** Touches two places, by shares of the width, and moves both fingers. */
-async function moveFingers(page: Page, before: readonly number[], later: readonly number[]): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  const points = async (shares: readonly number[]) =>
-    Promise.all(shares.map(async (share, id) => ({ id, ...(await pointAt(page, share)) })));
-  const between = before.map((share, index) => (share + later[index]!) / 2);
-  await session.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 2 });
-  await session.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: await points(before) });
-  for (const shares of [between, later])
-    await session.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: await points(shares) });
-  await session.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
-  await session.detach();
-}
-
-function rowsOf(page: Page): Locator {
-  return page.locator('#history-rows tr');
 }
 
 /** The largest part of the upper half of the chart that one column of pixels covers, near a share of the width. */

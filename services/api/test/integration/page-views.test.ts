@@ -79,6 +79,24 @@ test('on a phone the sensor receives the focus, and Back returns to its row in t
   });
 });
 
+test('a long list of sensors grows while it is scrolled, and the search finds all of them', async (t) => {
+  const api = await startApi(t);
+  const names = Array.from({ length: 250 }, (_, n) => `site-${1 + Math.floor(n / 50)}/probe-${n}`);
+  await api.ingest.commit(names.map((name) => fresh(name, 'temperature', 20)));
+  await visit(api, { viewport: WIDE }, async (page) => {
+    const rows = page.locator('.row');
+    await until('the first rows', async () => (await rows.count()) === 60);
+    await until('their number', async () => (await textOf(page, '#sensor-count')) === '250');
+    await until('all rows', async () => {
+      await rows.last().scrollIntoViewIfNeeded();
+      return (await rows.count()) === 250;
+    });
+    assert.match(await textOf(page, '#sensor-list section:last-child h3'), /^site-5\s+50 sensors$/);
+    await page.locator('#search').fill('probe-24');
+    await until('the matches', async () => (await rows.count()) === 11);
+  });
+});
+
 test('the page shows that the store is unavailable, makes no other claim, and recovers', async (t) => {
   const api = await startInstallation(t);
   api.outage.cut = true;

@@ -112,6 +112,19 @@ test('a device has the annotations of the levels above it and of all devices, on
   assert.equal(other.status, 400);
 });
 
+test('several devices have their annotations in one list, each once', async (t) => {
+  const api = await startApi(t);
+  const devices = [undefined, 'site-3', 'site-3/boiler', 'site-3/pump', 'site-4'];
+  for (const [minute, device] of devices.entries()) {
+    const place = device === undefined ? {} : { device };
+    await add(api, { ...place, from: `${DAY}10:0${minute}:00Z`, text: String(device) });
+  }
+  for (const limit of [1, 100]) {
+    const found = await texts(api, 'device=site-3/pump&device=site-3/boiler&device=site-3', limit);
+    assert.deepEqual(found, ['site-3/pump', 'site-3/boiler', 'site-3', 'undefined']);
+  }
+});
+
 test('an equal annotation is stored once, and others at the same time stay', async (t) => {
   const api = await startApi(t);
   const note = { device: 'a', from: `${DAY}10:00:00Z`, text: 'same' };

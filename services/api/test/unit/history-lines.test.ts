@@ -9,7 +9,7 @@ const sensor = (name: string, site: string, values: Record<string, number | stri
   metrics: new Map(Object.entries(values).map(([metric, value]) => [metric, { value }])),
 });
 
-test('a metric of a site has the lines of all sensors with numbers of it, in natural order', () => {
+test('a metric of a site has the lines of all sensors with numbers of it, in their order', () => {
   const all = [
     sensor('b/probe-10', 'b', { temperature: 1, note: 'x' }),
     sensor('b/probe-2', 'b', { temperature: 2, humidity: 3 }),

@@ -37,6 +37,7 @@ interface Result {
   readonly aggregateTags: readonly string[];
   readonly dps: Readonly<Record<string, number | null>>;
   readonly query?: { readonly index: number };
+  readonly annotations?: readonly Readonly<Record<string, unknown>>[];
 }
 
 async function query(api: Api, body: object, path = '/api/query'): Promise<Result[]> {
@@ -428,4 +429,43 @@ test('a query with too many points or intervals is refused before it uses the me
   });
   assert.equal(answer.status, 413);
   assert.match(answer.body.error.message, /more than 524288 data points/);
+});
+
+test('Grafana finds the annotations of devices and of all, with the text in their description', async (t) => {
+  const api = await startApi(t);
+  await fill(api);
+  const texts = async (more: object, span: object = {}) => {
+    const body = grafanaQuery([{ aggregator: 'sum', metric: 'annotation', ...more }], span);
+    const [result] = await query(api, body);
+    return result?.annotations?.map(({ description, startTime, endTime }) => [
+      description,
+      startTime,
+      endTime,
+    ]);
+  };
+  assert.equal(await texts({}), undefined);
+  const note = async (fields: object) => {
+    assert.equal((await api.call('POST', '/v1/annotations', { body: fields })).status, 201);
+  };
+  const minute = (number: number) => new Date(NOON + number * 60_000).toISOString();
+  await note({ device: 'attic', from: minute(3), text: 'window opened' });
+  await note({ from: minute(-30), to: minute(2), text: 'no power' });
+  await note({ device: 'site-1/pump', from: minute(-60), text: 'before' });
+  const seconds = (number: number) => NOON / 1000 + 60 * number;
+  const power = ['no power', seconds(-30), seconds(2)];
+  const opened = ['attic: window opened', seconds(3), 0];
+  assert.deepEqual(await texts({}), [power, opened]);
+  assert.deepEqual(await texts({ filters: [byDevice('attic', 'literal_or')] }), [opened]);
+  assert.deepEqual(await texts({}, { start: NOON + 150_000 }), [opened]);
+  assert.equal(await texts({ filters: [byDevice('site-1/*')] }), undefined);
+  // Annotations are no choice of a panel.
+  for (const path of ['suggest?type=metrics&q=anno', 'suggest?type=tagv&q=%40'])
+    assert.deepEqual((await api.call('GET', `/api/${path}`)).body, [], path);
+  const lookup = await api.call('GET', '/api/search/lookup?m=*%7Bdevice%3D*%7D&limit=1000');
+  assert.equal(lookup.status, 200);
+  assert.doesNotMatch(JSON.stringify(lookup.body.results), /annotation|@all/);
+  const many = Array.from({ length: 1000 }, (_, n) => at(n / 10, 'attic', 'x', 'annotation'));
+  await api.store.readings.write(many);
+  const body = grafanaQuery([{ aggregator: 'sum', metric: 'annotation' }]);
+  assert.equal((await api.call('POST', '/api/query', { body })).status, 413);
 });

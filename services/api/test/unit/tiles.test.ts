@@ -4,11 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { columnsOf } from '../../public/columns.js';
 import { LEVELS, levelOf, Tiles } from '../../public/tiles.js';
-
-interface Sample {
-  readonly time: number;
-  readonly value: number;
-}
+import { answer, bucketsOf, type Sample } from '../tile-buckets.ts';
 
 interface Bucket {
   readonly time: number;
@@ -18,6 +14,7 @@ interface Bucket {
 }
 
 interface Call {
+  readonly series: readonly string[];
   readonly from: number;
   readonly to: number;
   readonly bucket: number;
@@ -28,30 +25,20 @@ const NOW = Date.UTC(2026, 10, 21, 14);
 const DAY = 86_400_000;
 const MINUTE = LEVELS.indexOf(60_000);
 
-/** What the server answers: buckets aligned to the epoch, those without readings left out. */
-function bucketsOf(samples: readonly Sample[], from: number, to: number, length: number) {
-  const buckets = new Map<number, { time: number; count: number; min: number; max: number; sum: number }>();
-  for (const { time, value } of samples) {
-    if (time < from || time >= to) continue;
-    const start = time - (time % length);
-    const bucket = buckets.get(start) ?? { time: start, count: 0, min: value, max: value, sum: 0 };
-    bucket.count += 1;
-    bucket.min = Math.min(bucket.min, value);
-    bucket.max = Math.max(bucket.max, value);
-    bucket.sum += value;
-    buckets.set(start, bucket);
-  }
-  return [...buckets.values()].sort((a, b) => a.time - b.time);
-}
-
 /** Tiles over readings in memory. */
 function tilesOver(samples: readonly Sample[], mostBytes?: number) {
   const calls: Call[] = [];
   const failures: unknown[] = [];
   const tiles = new Tiles({
-    read: async (_series: string, from: number, to: number, bucket: number, signal: AbortSignal) => {
-      calls.push({ from, to, bucket, signal });
-      return { buckets: bucketsOf(samples, from, to, bucket), completeFrom: null };
+    read: async (
+      series: readonly string[],
+      from: number,
+      to: number,
+      bucket: number,
+      signal: AbortSignal,
+    ) => {
+      calls.push({ series, from, to, bucket, signal });
+      return series.map(() => answer({ buckets: bucketsOf(samples, from, to, bucket), completeFrom: null }));
     },
     changed: () => {},
     failed: (error: unknown) => failures.push(error),
@@ -163,16 +150,16 @@ test('requests of a view that is gone are aborted, and those that the next one n
   const signals: AbortSignal[] = [];
   const failures: unknown[] = [];
   const tiles = new Tiles({
-    read: (_series: string, _from: number, _to: number, _bucket: number, signal: AbortSignal) => {
+    read: (_series: readonly string[], _from: number, _to: number, _bucket: number, signal: AbortSignal) => {
       signals.push(signal);
-      return new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason));
+      return new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve([{ status: 'rejected', reason: signal.reason }]));
       });
     },
     changed: () => {},
     failed: (error: unknown) => failures.push(error),
   });
-  const both = ['a/x', 'a/y'].map((series) => ({ series, from: NOW - DAY / 2, to: NOW }));
+  const both = [NOW - DAY / 2, NOW - DAY].map((from) => ({ series: 'a/x', from, to: from + 60_000 }));
   tiles.want(both, MINUTE, NOW);
   tiles.want(both.slice(1), MINUTE, NOW);
   assert.deepEqual(
@@ -186,14 +173,38 @@ test('requests of a view that is gone are aborted, and those that the next one n
   assert.equal(tiles.isReading, false);
 });
 
+test('what is beside the view is read when the view is complete', async () => {
+  const all = Array.from({ length: 1440 }, (_, n) => ({ time: NOW - DAY + n * 60_000, value: n }));
+  const { tiles, calls } = tilesOver(all);
+  const part = { series: 'a/b', from: NOW - DAY / 2, to: NOW - DAY / 4 };
+  const beside = [
+    { series: 'a/b', from: NOW - DAY, to: part.from },
+    { series: 'a/b', from: part.to, to: NOW },
+  ];
+  const want = () => tiles.want([part], MINUTE, NOW, beside);
+  const state = () => [tiles.isReading, tiles.lacks([part], MINUTE), calls.length];
+  want();
+  want();
+  assert.deepEqual(state(), [true, true, 1]);
+  await setImmediate();
+  want();
+  assert.deepEqual(state(), [false, false, 3]);
+  await setImmediate();
+  want();
+  assert.deepEqual(state(), [false, false, 3]);
+  assert.equal(tiles.cover('a/b', NOW - DAY, NOW, MINUTE).length, 1440);
+});
+
 test('a series that fails is read again later, and does not delay others', async () => {
-  let calls = 0;
+  const calls: (readonly string[])[] = [];
   const failures: unknown[] = [];
   const tiles = new Tiles({
-    read: async (series: string) => {
-      calls += 1;
-      if (series === 'a/x') throw Object.assign(new Error('no'), { status: 503 });
-      return { buckets: [], completeFrom: null };
+    read: async (series: readonly string[]) => {
+      calls.push(series);
+      const reason = Object.assign(new Error('no'), { status: 503 });
+      return series.map((each) =>
+        each === 'a/x' ? { status: 'rejected', reason } : answer({ buckets: [], completeFrom: null }),
+      );
     },
     changed: () => {},
     failed: (error: Error | null) => failures.push(error?.message ?? null),
@@ -201,21 +212,59 @@ test('a series that fails is read again later, and does not delay others', async
   const both = ['a/x', 'a/y'].map((series) => ({ series, from: NOW - 60_000, to: NOW }));
   tiles.want(both, MINUTE, NOW);
   await setImmediate();
-  assert.deepEqual(failures.toSorted(), ['no', null]);
+  assert.deepEqual(failures, ['no']);
   tiles.want(both, MINUTE, NOW + 1000);
-  assert.equal(calls, 2);
+  assert.deepEqual(calls, [['a/x', 'a/y']]);
   tiles.want(both, MINUTE, NOW + 4000);
-  assert.equal(calls, 3);
+  assert.deepEqual(calls.slice(1), [['a/x']]);
+});
+
+test('series of the same times share requests, of at most 16 tiles and three at the same time', async () => {
+  const { tiles, calls } = tilesOver([]);
+  const names = Array.from({ length: 20 }, (_, n) => `a/m${n}`);
+  const parts = names.map((series) => ({ series, from: NOW - DAY, to: NOW }));
+  tiles.want(parts, MINUTE, NOW);
+  assert.equal(calls.length, 3);
+  await setImmediate();
+  assert.equal(tiles.isReading, false);
+  const read = new Map(names.map((name) => [name, 0]));
+  for (const { series, from, to } of calls) {
+    const length = (to - from) / (256 * 60_000);
+    assert.ok(series.length * length <= 16, `${series.length} series of ${length} tiles`);
+    for (const name of series) read.set(name, read.get(name)! + length);
+  }
+  const expected = Math.floor(NOW / (256 * 60_000)) - Math.floor((NOW - DAY) / (256 * 60_000)) + 1;
+  assert.deepEqual(new Set(read.values()), new Set([expected]));
+  assert.ok(calls.length < 20, `${calls.length} requests`);
+});
+
+test('what is beside the view waits for all series of the view', async () => {
+  const { tiles, calls } = tilesOver([]);
+  const names = Array.from({ length: 20 }, (_, n) => `a/m${n}`);
+  const part = { from: NOW - DAY, to: NOW };
+  const parts = names.map((series) => ({ series, ...part }));
+  const beside = names.map((series) => ({ series, from: part.from - DAY, to: part.from }));
+  const want = () => tiles.want(parts, MINUTE, NOW, beside);
+  want();
+  want();
+  assert.deepEqual([tiles.isReading, calls.length], [true, 3]);
+  await setImmediate();
+  const read = calls.length;
+  assert.ok(calls.every(({ to }) => to > part.from));
+  want();
+  assert.deepEqual([tiles.isReading, calls.length], [false, read + 3]);
+  assert.ok(calls.slice(read).every(({ to }) => to <= part.from));
 });
 
 test('where readings were deleted, the rollups that are left are drawn', async () => {
   const rollups = [{ time: NOW - 3_600_000, count: 60, min: 1, max: 9, sum: 120 }];
   const deleted = NOW - 60_000;
   const tiles = new Tiles({
-    read: async (_series: string, from: number, to: number, bucket: number) =>
+    read: async (_series: readonly string[], from: number, to: number, bucket: number) => [
       bucket < 60_000
-        ? { buckets: [], completeFrom: deleted }
-        : { buckets: rollups.filter(({ time }) => time >= from && time < to), completeFrom: null },
+        ? answer({ buckets: [], completeFrom: deleted })
+        : answer({ buckets: rollups.filter(({ time }) => time >= from && time < to), completeFrom: null }),
+    ],
     changed: () => {},
     failed: assert.ifError,
   });
@@ -276,4 +325,33 @@ test('a live reading changes the buckets at every level, and missed ones are rea
   assert.equal(calls.length, read);
   tiles.want([part], MINUTE, NOW + 4000);
   assert.equal(calls.length, read + 1);
+});
+
+test('tiles of a changed time are read again, and keep what they have until then', async () => {
+  const { tiles, calls } = tilesOver([{ time: NOW - DAY, value: 5 }]);
+  const part = { series: 'a/b', from: NOW - 2 * DAY, to: NOW };
+  tiles.want([part], MINUTE, NOW);
+  await setImmediate();
+  const read = calls.length;
+  tiles.expire('a/c', 0, NOW);
+  tiles.expire('a/b', NOW, NOW + 1);
+  tiles.expire('a/b', NOW - DAY, NOW - DAY + 1);
+  assert.equal(tiles.cover('a/b', part.from, part.to, MINUTE).length, 1);
+  tiles.want([part], MINUTE, NOW);
+  const again = calls.slice(read).map(({ from, to }) => [from, to]);
+  assert.deepEqual(again.length, 2);
+  assert.ok(again.some(([from, to]) => from! <= NOW - DAY && to! > NOW - DAY));
+});
+
+test('an answer to a request before a change is not used', async () => {
+  const { tiles, calls } = tilesOver([{ time: NOW - DAY / 2, value: 5 }]);
+  const part = { series: 'a/b', from: NOW - DAY, to: NOW };
+  tiles.want([part], MINUTE, NOW);
+  const first = calls.length;
+  tiles.expire('a/b', NOW - DAY, NOW);
+  await setImmediate();
+  assert.deepEqual(tiles.cover('a/b', part.from, part.to, MINUTE), []);
+  assert.ok(calls.every(({ signal }) => signal.aborted));
+  tiles.want([part], MINUTE, NOW);
+  assert.equal(calls.length, 2 * first);
 });

@@ -70,6 +70,43 @@ test('a range of many readings is marked as a whole, and another series is not c
   );
 });
 
+test('marked readings of several series are listed with their numbers', async (t) => {
+  const api = await startApi(t);
+  await twoHours(api);
+  await api.call('POST', `/v1/readings/wrong?${SERIES}&${RANGE}&above=100&below=-100`);
+  await api.call('POST', '/v1/readings/wrong?device=other&metric=temperature&from=2026-11-21T00:00:00Z');
+  const list = async (query: string) => {
+    const { status, body } = await api.call('GET', `/v1/readings/wrong?metric=temperature&${query}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(body.complete, true);
+    return body.readings.map(({ device, time, value }: Record<string, unknown>) => [device, time, value]);
+  };
+  const probe = 'site-3/boiler/probe-7';
+  const at = (minute: string) => `2026-11-21T00:${minute}:00.000000Z`;
+  assert.deepEqual(await list(`device=other&device=nobody&device=${probe}&${RANGE}`), [
+    ['other', at('00'), 7],
+    [probe, at('10'), 1000],
+    [probe, at('20'), -1000],
+  ]);
+  assert.deepEqual(await list(`device=${probe}&from=${at('11')}`), [[probe, at('20'), -1000]]);
+  await api.call('DELETE', `/v1/readings/wrong?${SERIES}&${RANGE}`);
+  assert.deepEqual(await list(`device=${probe}&${RANGE}`), []);
+});
+
+test('a search for marked readings has bounds, and reports that it is not complete', async (t) => {
+  const api = await startApi(t);
+  const marked = Array.from({ length: 1001 }, (_, second) => reading(second, { value: '{"wrong":5}' }));
+  await api.store.readings.write(marked);
+  const { body } = await api.call('GET', `/v1/readings/wrong?${SERIES}&${RANGE}`);
+  assert.deepEqual([body.readings.length, body.complete], [1000, false]);
+  for (let start = 0; start < 50_000; start += 10_000) {
+    const part = Array.from({ length: 10_000 }, (_, second) => reading(start + second, { value: 1 }));
+    await api.store.readings.write(part);
+  }
+  const many = await api.call('GET', `/v1/readings/wrong?${SERIES}&from=2026-11-21T00:00:00Z`);
+  assert.deepEqual(many.body, { readings: [], complete: false });
+});
+
 test('a mark needs a series and a range', async (t) => {
   const api = await startApi(t);
   for (const [query, path] of [

@@ -18,6 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { Progress } from '@tidegauge/copy';
 import { freePort, startProcess, temporaryDirectory, waitUntil } from '@tidegauge/process';
+import type { BackupsDocument } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
 import { openStore, type Store } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
@@ -295,6 +296,44 @@ test('--every makes backups until it is stopped, and --keep deletes old ones', {
   const left = readdirSync(to).filter((name) => name.startsWith('tidegauge-'));
   assert.ok(left.length >= 1 && left.length <= 2, left.join());
   assert.ok(existsSync(join(to, 'other')), 'other folders stay');
+});
+
+test('a backup is made on request, and the list shows which restore was verified', {
+  timeout: 60_000,
+}, async () => {
+  const [store, to] = [fresh('sqlite:'), fresh()];
+  await fillStore(openStore(store), 100);
+  const port = await freePort();
+  const scheduled = [BACKUP, '--store', store, '--to', to, '--every', '1d', '--metrics-port', String(port)];
+  const running = startProcess({
+    command: process.execPath,
+    args: scheduled,
+    env: { HTTP_TOKEN: 'a-token-of-some-length' },
+  });
+  const call = (method: string, headers = {}) =>
+    fetch(`http://127.0.0.1:${port}/backups`, { method, headers });
+  const list = async () => (await (await call('GET')).json()) as BackupsDocument;
+  const until = (count: number) =>
+    waitUntil(
+      `${count} backups`,
+      async () => {
+        const found = await list().catch(() => null);
+        return found?.total === count && !found.isRunning;
+      },
+      { timeoutMs: 30_000 },
+    );
+  await until(1);
+  assert.equal((await call('POST')).status, 401);
+  assert.equal((await call('POST', { Authorization: 'Bearer a-token-of-some-length' })).status, 202);
+  await until(2);
+  const [newest] = (await list()).backups;
+  assert.deepEqual([newest!.readings, newest!.verified], [100, null]);
+  const made = await result(RESTORE, '--from', to, '--store', fresh('json:'));
+  assert.equal(made.verified, true);
+  const [verified, other] = (await list()).backups;
+  assert.ok(Date.parse(verified!.verified!) > Date.parse(verified!.started));
+  assert.equal(other!.verified, null);
+  assert.equal((await running.stop()).code, 0);
 });
 
 test('texts with any character are restored exactly', { timeout: 60_000 }, async () => {

@@ -1,9 +1,9 @@
 import { isTable } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
-import { didYouMean } from '@tidegauge/text';
-import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
+import { type Mistake, unknownKeys, YamlFile } from '@tidegauge/yaml-file';
 import type { Notice, Send } from './channel.ts';
 import { deliver, withoutLogin } from './deliver.ts';
+import { email, type MailServer, mailServerOf } from './email.ts';
 import { noticeText } from './notice-text.ts';
 import { webhook } from './webhook.ts';
 
@@ -33,8 +33,11 @@ interface Kind {
   readonly optional: readonly string[];
   /** Where it is, without secrets. */
   readonly target: (texts: Texts) => string;
-  /** @throws {ConfigError} */
-  readonly open: (texts: Texts) => Send;
+  /**
+   * @param mail the mail server of the settings, or null
+   * @throws {ConfigError}
+   */
+  readonly open: (texts: Texts, mail: MailServer | null) => Send;
 }
 
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -102,6 +105,19 @@ const KINDS: Readonly<Record<string, Kind>> = {
         post('Slack', target.url, target.login, { text: escaped(linesOf(notice)) }, signal);
     },
   },
+  email: {
+    required: ['to'],
+    optional: ['from', 'server', 'user', 'password'],
+    target: ({ to }) => to!,
+    open({ to, from, server: url, user, password }, mail) {
+      // The login of the settings is for the server of the settings only.
+      if (url === undefined && (user !== undefined || password !== undefined))
+        throw new ConfigError(['user and password are of the mail server: add server']);
+      const server = url === undefined ? mail : mailServerOf(url, user, password);
+      if (server === null) throw new ConfigError(['email needs server, or a mail server in ALERT_SMTP']);
+      return email({ server, to: to!, from: from ?? server.login?.user ?? '' });
+    },
+  },
   webhook: {
     required: ['url'],
     optional: ['secret'],
@@ -115,10 +131,15 @@ const KIND_NAMES = Object.keys(KINDS);
  * The receivers of the text of a file, YAML or JSON: a list, each with a name and a kind.
  *
  * @param name the name of the file in errors
+ * @param mail the mail server of receivers that name none, or null
  * @throws {ConfigError} with one line per mistake: file, line, column, key and reason. It has no values, which can be
  *   secrets
  */
-export function parseReceivers(text: string, name: string): readonly Receiver[] {
+export function parseReceivers(
+  text: string,
+  name: string,
+  mail: MailServer | null = null,
+): readonly Receiver[] {
   const file = YamlFile.parse(text, name);
   const mistakes: Mistake[] = [];
   const receivers: Receiver[] = [];
@@ -131,7 +152,7 @@ export function parseReceivers(text: string, name: string): readonly Receiver[] 
     throw file.error([{ path: [], message }]);
   }
   for (const [index, entry] of (list as readonly unknown[]).entries()) {
-    const found = receiverOf(entry, index, mistakes);
+    const found = receiverOf(entry, index, mistakes, mail);
     if (found === null) continue;
     if (receivers.some((each) => each.name === found.name))
       mistakes.push({ path: [index, 'name'], message: `another receiver has the name ${found.name}` });
@@ -142,10 +163,14 @@ export function parseReceivers(text: string, name: string): readonly Receiver[] 
 }
 
 /** Adds the mistakes of an entry. Null when it has some. */
-function receiverOf(entry: unknown, index: number, mistakes: Mistake[]): Receiver | null {
+function receiverOf(
+  entry: unknown,
+  index: number,
+  mistakes: Mistake[],
+  mail: MailServer | null,
+): Receiver | null {
   const before = mistakes.length;
-  const mistake = (key: string, message: string, atKey = false) =>
-    void mistakes.push({ path: [index, key], message, atKey });
+  const mistake = (key: string, message: string) => void mistakes.push({ path: [index, key], message });
   if (!isTable(entry)) {
     mistakes.push({ path: [index], message: 'a receiver has a name and a kind' });
     return null;
@@ -158,18 +183,17 @@ function receiverOf(entry: unknown, index: number, mistakes: Mistake[]): Receive
   if (known === null) mistake('kind', `it must be one of ${KIND_NAMES.join(', ')}`);
   if (known === null || mistakes.length > before) return null;
   const keys = [...known.required, ...known.optional];
-  for (const [key, value] of Object.entries(rest)) {
-    const problem = keys.includes(key)
-      ? textProblem(key, value)
-      : `${key} is not a key of ${kind} (${keys.join(', ')})${didYouMean(key, keys)}`;
-    if (problem !== null) mistake(key, problem, !keys.includes(key));
+  mistakes.push(...unknownKeys(rest, [index], keys, String(kind)));
+  for (const key of keys) {
+    const problem = rest[key] === undefined ? null : textProblem(key, rest[key]);
+    if (problem !== null) mistake(key, problem);
   }
   for (const key of known.required) if (rest[key] === undefined) mistake(key, `${kind} needs ${key}`);
   if (mistakes.length > before) return null;
   const texts = rest as Texts;
   try {
     const shared = { name: String(name), kind: String(kind), version: JSON.stringify(entry) };
-    return { ...shared, target: known.target(texts), send: known.open(texts) };
+    return { ...shared, target: known.target(texts), send: known.open(texts, mail) };
   } catch (error) {
     const problem = problemOf(error);
     if (problem === null) throw error;

@@ -1,7 +1,7 @@
 import { type AlertRuleDocument, deviceNameProblem, isTable, metricNameProblem } from '@tidegauge/readings';
 import { duration, type Kind } from '@tidegauge/service';
 import { didYouMean } from '@tidegauge/text';
-import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
+import { type Mistake, unknownKeys, YamlFile } from '@tidegauge/yaml-file';
 import { type AlertRule, type RangeCondition, SEVERITIES, type Severity } from './rule.ts';
 
 const KEYS = ['name', 'device', 'metric', 'above', 'below', 'clear', 'for', 'quiet', 'severity'];
@@ -59,11 +59,7 @@ class RulesReader {
       return;
     }
     const before = this.mistakes.length;
-    for (const key of Object.keys(entry)) {
-      if (KEYS.includes(key)) continue;
-      const message = `${key} is not a key of a rule (${KEYS.join(', ')})${didYouMean(key, KEYS)}`;
-      this.mistakes.push({ path: [index, key], message, atKey: true });
-    }
+    this.mistakes.push(...unknownKeys(entry, [index], KEYS, 'a rule'));
     const name = this.#name(entry, index);
     const device = this.#word(entry, index, 'device', deviceNameProblem);
     const metric = this.#word(entry, index, 'metric', metricNameProblem);
@@ -150,16 +146,9 @@ class RulesReader {
     const at = (key: string) => (isTable(clear) ? [index, 'clear', key] : [index, 'clear']);
     const found: { above: number | null; below: number | null } = { ...limits };
     for (const [key, value] of Object.entries(given)) {
-      const limit = key === 'above' || key === 'below' ? limits[key] : null;
-      if (limit === null) {
-        const message = 'the rule has no such limit: use above or below, as in the rule';
-        this.mistakes.push({ path: at(key), message, atKey: true });
-      } else if (typeof value !== 'number' || !Number.isFinite(value)) {
-        this.mistakes.push({ path: at(key), message: 'it must be a finite number' });
-      } else if (key === 'above' ? value > limit : value < limit) {
-        const side = key === 'above' ? 'at most' : 'at least';
-        this.mistakes.push({ path: at(key), message: `it must be ${side} the limit ${limit}` });
-      } else found[key as 'above' | 'below'] = value;
+      const problem = clearProblem(key, value, limits);
+      if (problem !== null) this.mistakes.push({ path: at(key), ...problem });
+      else found[key as keyof Limits] = value as number;
     }
     if (found.above !== null && found.below !== null && found.below > found.above) {
       this.#mistake(index, 'clear', 'no value is between both, so the alert could not end');
@@ -194,6 +183,22 @@ class RulesReader {
 interface Limits {
   readonly above: number | null;
   readonly below: number | null;
+}
+
+/** Where an alert may end: not beyond the limit that raised it. */
+const CLEARS = {
+  above: { isBeyond: (value: number, limit: number) => value > limit, side: 'at most' },
+  below: { isBeyond: (value: number, limit: number) => value < limit, side: 'at least' },
+} as const;
+
+/** What is wrong with a key of `clear` and its value, or null. */
+function clearProblem(key: string, value: unknown, limits: Limits): Omit<Mistake, 'path'> | null {
+  const limit = key === 'above' || key === 'below' ? limits[key] : null;
+  if (limit === null)
+    return { message: 'the rule has no such limit: use above or below, as in the rule', atKey: true };
+  if (typeof value !== 'number' || !Number.isFinite(value)) return { message: 'it must be a finite number' };
+  const { isBeyond, side } = CLEARS[key as keyof Limits];
+  return isBeyond(value, limit) ? { message: `it must be ${side} the limit ${limit}` } : null;
 }
 
 /** A rule as an entry of a file. */

@@ -21,7 +21,7 @@ export function usersOf(path: string): readonly string[] {
  * @throws {ConfigError} when the file, the name or the password cannot be used
  */
 export async function setPassword(path: string, user: string, password: string): Promise<boolean> {
-  const problem = problemOfUser(user) ?? problemOfPassword(password);
+  const problem = userProblem(user) ?? passwordProblem(password);
   if (problem !== null) throw new ConfigError([problem]);
   const line = await passwordLine(user, password);
   let isNew = true;
@@ -56,7 +56,8 @@ export function removePassword(path: string, user: string): void {
   });
 }
 
-function problemOfUser(user: string): string | null {
+/** Why a text cannot be the name of a user in the file, or null. */
+export function userProblem(user: string): string | null {
   const name = JSON.stringify(user);
   if (!isUserName(user))
     return `the user name ${name} is empty, longer than 256 bytes, or has control characters`;
@@ -64,7 +65,8 @@ function problemOfUser(user: string): string | null {
   return user.startsWith('#') ? `the user name ${name} begins with #, as comments in the file do` : null;
 }
 
-function problemOfPassword(password: string): string | null {
+/** Why a text cannot be a password, or null. */
+export function passwordProblem(password: string): string | null {
   if (password === '') return 'the password is empty';
   if (!isPassword(Buffer.from(password))) return 'the password has the character NUL';
   const bytes = Buffer.byteLength(password);

@@ -54,27 +54,43 @@ export function parsePasswords(text: string, file: string): Passwords {
   return users;
 }
 
+/** By the name of the format in a hash. Each returns null when the parts after the name are not valid. */
+const FORMATS: ReadonlyMap<string, (parts: readonly string[]) => Hashed | null> = new Map([
+  ['6', readSha512],
+  ['7', readPbkdf2],
+  ['argon2id', readArgon2],
+]);
+
 function parseHash(text: string): Hashed | null {
-  const [, kind, ...parts] = text.split('$');
-  if (kind === '6' && parts.length === 2) return checked({ kind: 'sha512', ...saltAndHash(parts) });
-  if (kind === '7' && parts.length === 3) {
-    const iterations = Number(parts[0]);
-    const isCount = Number.isInteger(iterations) && iterations >= 1 && iterations <= MAX_ITERATIONS;
-    return isCount ? checked({ kind: 'pbkdf2', iterations, ...saltAndHash(parts.slice(1)) }) : null;
-  }
-  const cost = kind === 'argon2id' ? /^m=(\d+),t=(\d+),p=(\d+)$/.exec(parts[1] ?? '') : null;
-  if (cost === null || parts[0] !== 'v=19' || parts.length !== 4) return null;
-  const [memory, passes, lanes] = cost.slice(1).map(Number) as [number, number, number];
+  const [, format = '', ...parts] = text.split('$');
+  const hashed = FORMATS.get(format)?.(parts) ?? null;
+  return hashed === null ? null : checked(hashed);
+}
+
+function readSha512(parts: readonly string[]): Hashed | null {
+  return parts.length === 2 ? { kind: 'sha512', ...saltAndHash(parts) } : null;
+}
+
+function readPbkdf2([count, ...parts]: readonly string[]): Hashed | null {
+  const iterations = Number(count);
+  if (parts.length !== 2 || !Number.isInteger(iterations)) return null;
+  const isPossible = isWithin(iterations, 1, MAX_ITERATIONS);
+  return isPossible ? { kind: 'pbkdf2', iterations, ...saltAndHash(parts) } : null;
+}
+
+function readArgon2([version, costs = '', ...parts]: readonly string[]): Hashed | null {
+  const found = /^m=(\d+),t=(\d+),p=(\d+)$/.exec(costs);
+  if (version !== 'v=19' || found === null || parts.length !== 2) return null;
+  const [memory, passes, lanes] = found.slice(1).map(Number) as [number, number, number];
   const isPossible =
-    memory >= 8 * lanes &&
-    memory <= MAX_MEMORY &&
-    passes >= 1 &&
-    passes <= MAX_PASSES &&
-    lanes >= 1 &&
-    lanes <= MAX_LANES;
-  return isPossible
-    ? checked({ kind: 'argon2id', memory, passes, lanes, ...saltAndHash(parts.slice(2)) })
-    : null;
+    isWithin(memory, 8 * lanes, MAX_MEMORY) &&
+    isWithin(passes, 1, MAX_PASSES) &&
+    isWithin(lanes, 1, MAX_LANES);
+  return isPossible ? { kind: 'argon2id', memory, passes, lanes, ...saltAndHash(parts) } : null;
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return value >= least && value <= most;
 }
 
 function saltAndHash([salt = '', hash = '']: readonly string[]): { salt: Buffer; hash: Buffer } {

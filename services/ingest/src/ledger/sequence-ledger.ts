@@ -27,7 +27,7 @@ const RANGE_BYTES = 32;
 /**
  * A number that is further away than this does not continue the sequence: a sensor does not lose 4 billion readings.
  */
-const MAX_JUMP = 2 ** 32;
+export const MAX_JUMP = 2 ** 32;
 const MAX_LISTED = 200;
 const MAX_RANGES_LISTED = 64;
 const NO_BOOTS: readonly OpenBoot[] = [];
@@ -75,6 +75,14 @@ export interface OpenBoot {
    * `numbers` numbers together.
    */
   between(most: number, ranges: number, numbers: number): readonly (readonly [from: number, to: number])[];
+}
+
+/** What is known about the numbers of a boot: those from `lowest` to `highest` arrived, unless they are missing. */
+export interface TrackedBoot {
+  readonly lowest: number;
+  readonly highest: number;
+  /** The missing numbers from `least` to `most`, as ascending ranges. */
+  missing(least: number, most: number): readonly (readonly [from: number, to: number])[];
 }
 
 /** Receives what is recorded, so that the ledger can be restored. */
@@ -272,6 +280,16 @@ export class SequenceLedger {
     const entry = known === undefined ? undefined : bootsOf(known).find((each) => each.boot === boot);
     if (entry === undefined || entry.gaps === null) return 0;
     return entry.gaps.sizeBetween(Math.max(least, this.#goneOf.get(entry)?.from ?? 0), most);
+  }
+
+  /** What is known about a boot; null when it is not tracked. */
+  tracked(device: string, boot: string): TrackedBoot | null {
+    const known = this.#devices.get(device);
+    const entry = known === undefined ? undefined : bootsOf(known).find((each) => each.boot === boot);
+    if (entry === undefined) return null;
+    const all = Number.POSITIVE_INFINITY;
+    const missing: TrackedBoot['missing'] = (least, most) => entry.gaps?.between(least, most, all, all) ?? [];
+    return { lowest: Math.max(entry.lowest, entry.floor), highest: entry.highest, missing };
   }
 
   /** The highest number of the newest boot of a device; -1 for a device that is not tracked. */

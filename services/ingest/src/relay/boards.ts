@@ -31,6 +31,19 @@ interface Board {
   refused: number;
 }
 
+/** The types of what the file has of a board. */
+const KEPT = {
+  id: 'string',
+  name: 'string',
+  client: 'string',
+  since: 'number',
+  lastContact: 'number',
+} as const;
+
+function isKept(value: unknown): value is Pick<Board, keyof typeof KEPT> {
+  return isTable(value) && Object.entries(KEPT).every(([key, type]) => typeof value[key] === type);
+}
+
 /** A board as `GET /relay` shows it. */
 export interface BoardDocument extends Omit<Board, 'since' | 'lastContact'> {
   readonly since: string;
@@ -146,11 +159,8 @@ export class Boards {
       const state: unknown = JSON.parse(readFileSync(this.#file, 'utf8'));
       if (!isTable(state) || typeof state.id !== 'string') throw new Error('it has no id');
       this.#id = state.id;
-      for (const each of Array.isArray(state.boards) ? state.boards.slice(0, MOST_BOARDS) : []) {
-        if (!isTable(each)) continue;
-        const { id, name, client, since, lastContact } = each;
-        if (typeof id !== 'string' || typeof name !== 'string' || typeof client !== 'string') continue;
-        if (typeof since !== 'number' || typeof lastContact !== 'number') continue;
+      const boards = Array.isArray(state.boards) ? state.boards.slice(0, MOST_BOARDS) : [];
+      for (const { id, name, client, since, lastContact } of boards.filter(isKept)) {
         const board = { id, name, client, since, lastContact, backlogBytes: 0, lagSeconds: 0, ...NOTHING };
         this.#boards.set(id, board);
       }

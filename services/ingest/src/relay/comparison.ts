@@ -1,3 +1,4 @@
+import { dayName } from '@tidegauge/copy';
 import { now } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
 import { type Store, StoreError } from '@tidegauge/storage';
@@ -99,8 +100,8 @@ export class Comparison {
   get document(): ComparisonDocument {
     const { days, device } = this.#options;
     return {
-      from: nameOfDay(days.from),
-      to: nameOfDay(days.to),
+      from: dayName(days.from),
+      to: dayName(days.to),
       device,
       running: !this.#isDone,
       ...this.#counts,
@@ -206,7 +207,7 @@ export class Comparison {
     this.#current = null;
     if (differs === null) return;
     this.#counts[result]++;
-    const difference = { device, day: nameOfDay(day), ...differs, result };
+    const difference = { device, day: dayName(day), ...differs, result };
     this.#options.logger.warn(difference, 'a day of a device differed between this board and the centre');
     if (this.#differences.length < MOST_LISTED) this.#differences.push(difference);
   }
@@ -218,15 +219,11 @@ async function firstDevice(store: Store, after: string | null): Promise<string |
   return null;
 }
 
-/** @param day counted since the epoch */
-function nameOfDay(day: number): string {
-  return new Date(day * 86_400_000).toISOString().slice(0, 10);
-}
-
 /** The day of a name such as 2026-11-23, counted since the epoch; null for another text. */
 export function dayOfName(name: string): number | null {
   if (!/^\d{4}-\d\d-\d\d$/.test(name)) return null;
   const time = Date.parse(name);
   const day = Number.isNaN(time) ? -1 : dayOf(time * 1000);
-  return day < 0 || day > MOST_DAY ? null : day;
+  // Date.parse changes 30 February to a day in March.
+  return day < 0 || day > MOST_DAY || dayName(day) !== name ? null : day;
 }

@@ -56,10 +56,8 @@ async function take(
   }
   boards.contact(header, client);
   const refused = new Refused();
-  for (const device of header.devices) {
-    if (!isWithin(limit, device.name)) refused.add(device.name);
-    else await store.devices.put(device).catch((error: unknown) => refused.addIfRejected(device.name, error));
-  }
+  for (const device of header.devices)
+    await refused.orCall(limit, device.name, () => store.devices.put(device));
   let counts: Omit<Counts, 'refused'> = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };
   if (payload.length > 0) {
     checkTaking(pipeline);
@@ -74,15 +72,8 @@ async function take(
   let compared: RelayAnswer['compared'] = null;
   if (header.compare !== null) {
     const { device, day, until, count, digest } = header.compare;
-    if (!isWithin(limit, device)) refused.add(device);
-    else {
-      const own = await dayFigures(store, device, day, until).catch((error: unknown) => {
-        refused.addIfRejected(device, error);
-        return null;
-      });
-      if (own !== null)
-        compared = { isEqual: own.count === count && own.digest === digest, count: own.count };
-    }
+    const own = await refused.orCall(limit, device, () => dayFigures(store, device, day, until));
+    if (own !== null) compared = { isEqual: own.count === count && own.digest === digest, count: own.count };
   }
   const answer = {
     ...counts,
@@ -120,9 +111,14 @@ class Refused {
     if (this.devices.size < MOST_NAMED) this.devices.add(device.slice(0, 200));
   }
 
-  /** @throws {unknown} another error */
-  addIfRejected(device: string, error: unknown): void {
-    if (!(error instanceof StoreError) || error.code !== 'REJECTED') throw error;
+  /** Calls the store for a device that the sender may use. Resolves to null if it may not, or if the store rejects it. */
+  async orCall<T>(limit: string | null, device: string, call: () => Promise<T>): Promise<T | null> {
+    try {
+      if (isWithin(limit, device)) return await call();
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== 'REJECTED') throw error;
+    }
     this.add(device);
+    return null;
   }
 }

@@ -47,7 +47,7 @@ export const program = defineCommand({
       await checkLimits(store, limits);
       checkRollups(store, all);
       if (config.dryRun) {
-        const found = await preview(store, all, now());
+        const { rules: found } = await preview(store, all, now());
         const limit = await exceeded(store, limits);
         process.stdout.write(
           config.json ? `${JSON.stringify({ rules: found, exceeded: limit })}\n` : printPreview(found),

@@ -68,8 +68,9 @@ export class Retention {
     return this.deleted.age + this.deleted.size + this.deleted.disk;
   }
 
-  /** Runs now and then until `stop`. */
+  /** Runs now and then until `stop`, unless it does already. */
   start(): void {
+    if (this.#timer !== null || this.#stop.signal.aborted) return;
     this.#schedule(Math.min(FIRST_MS, this.#options.everyMs) * (1 + Math.random()));
   }
 

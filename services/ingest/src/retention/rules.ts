@@ -1,8 +1,14 @@
-import { deviceNameProblem, isTable, metricNameProblem } from '@tidegauge/readings';
+import { existsSync } from 'node:fs';
+import {
+  deviceNameProblem,
+  isTable,
+  metricNameProblem,
+  type RetentionRuleDocument,
+} from '@tidegauge/readings';
 import { ConfigError, type Kind } from '@tidegauge/service';
 import type { RollupPeriod, SeriesScope } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
-import { type Mistake, type Path, YamlFile } from '@tidegauge/yaml-file';
+import { type Mistake, type Path, unknownKeys, YamlFile } from '@tidegauge/yaml-file';
 
 /** How long readings and their rollups are kept, microseconds. Infinity: forever. */
 export type Keep = Readonly<Record<'raw' | RollupPeriod, number>>;
@@ -82,6 +88,31 @@ function parseAge(text: string): number {
     throw new Error(`${quoted(text)} is not an age: a whole number with s, m, h, d, w or y, or forever`);
   if (seconds > MOST_SECONDS) throw new Error(`${text} is longer than 50y: write forever`);
   return seconds * 1e6;
+}
+
+/** Ages as `parseKeep` reads them. */
+export function keepText(keep: Keep): string {
+  const limited = Object.entries(LEVELS).filter(([, level]) => keep[level] !== Number.POSITIVE_INFINITY);
+  const parts = limited.map(([name, level]) => `${name}:${ageText(keep[level] / 1e6)}`);
+  return parts.length === 0 ? 'raw:forever' : parts.join(',');
+}
+
+/** Seconds in the largest unit that keeps them whole. */
+function ageText(seconds: number): string {
+  const [unit, size] = Object.entries(SECONDS)
+    .reverse()
+    .find(([, each]) => seconds % each === 0)!;
+  return `${seconds / size}${unit}`;
+}
+
+/** A rule as an entry of a file. */
+export function retentionEntry(rule: Rule): RetentionRuleDocument {
+  const { devices, metrics } = rule;
+  return {
+    ...(devices === null ? {} : { devices }),
+    ...(metrics === null ? {} : { metrics }),
+    keep: keepText(rule),
+  };
 }
 
 /** The setting RETENTION. */
@@ -171,10 +202,11 @@ export function ruleOf(rules: readonly Rule[], metric: string): Rule {
 /**
  * Reads a file of rules: a list, each with `keep` and optionally `devices` and `metrics`.
  *
+ * @param isRequired whether a missing file is a mistake. Otherwise it has no rules
  * @throws {ConfigError} with one line per mistake: file, line, column, key and reason
  */
-export function loadRules(file: string): readonly Rule[] {
-  return rulesOf(YamlFile.read(file));
+export function loadRules(file: string, isRequired = true): readonly Rule[] {
+  return isRequired || existsSync(file) ? rulesOf(YamlFile.read(file)) : [];
 }
 
 /** Like `loadRules`, from the text of a file. */
@@ -186,7 +218,7 @@ function rulesOf(file: YamlFile): readonly Rule[] {
   const mistakes: Mistake[] = [];
   const add = (path: Path, message: string, atKey = false) => void mistakes.push({ path, message, atKey });
   const { data } = file;
-  if (!Array.isArray(data) || data.length === 0) {
+  if (!Array.isArray(data)) {
     add([], 'it must be a list of rules, each with keep: such as - keep: raw:30d');
     throw file.error(mistakes);
   }
@@ -195,28 +227,12 @@ function rulesOf(file: YamlFile): readonly Rule[] {
       { path: [], message: `it has ${data.length} rules, and at most ${MOST_RULES} are used` },
     ]);
   const rules = data.map((entry: unknown, index): Rule => {
-    if (!isTable(entry)) add([index], 'a rule must have keep, such as raw:30d');
-    const { devices, metrics, keep } = (isTable(entry) ? entry : { keep: 'raw:forever' }) as Entry;
-    for (const key of Object.keys(isTable(entry) ? entry : {})) {
-      if (!KEYS.includes(key))
-        add([index, key], `${key} is not a key of a rule (${KEYS.join(', ')})${didYouMean(key, KEYS)}`, true);
+    if (isTable(entry)) {
+      mistakes.push(...unknownKeys(entry, [index], KEYS, 'a rule'));
+      return readRule(entry, (path, message) => add([index, ...path], message));
     }
-    const problem = devices === undefined ? null : problemOf(devices, deviceNameProblem);
-    if (problem !== null) add([index, 'devices'], problem);
-    const named = metrics === undefined ? null : [metrics].flat();
-    if (named !== null && (named.length === 0 || named.length > MOST_METRICS))
-      add([index, 'metrics'], `it must be 1 to ${MOST_METRICS} metrics`);
-    for (const [place, metric] of (named ?? []).entries()) {
-      const wrong = problemOf(metric, metricNameProblem);
-      if (wrong !== null) add(Array.isArray(metrics) ? [index, 'metrics', place] : [index, 'metrics'], wrong);
-    }
-    const matches = [devices ?? 'all devices', ...(named === null ? [] : [named.join(', ')])];
-    return {
-      name: matches.join(': '),
-      devices: (devices as string | undefined) ?? null,
-      metrics: named as readonly string[] | null,
-      ...keepOf(keep, (message) => add(keep === undefined ? [index] : [index, 'keep'], message)),
-    };
+    add([index], 'a rule must have keep, such as raw:30d');
+    return { name: '', devices: null, metrics: null, ...FOREVER };
   });
   const last = rules.findIndex(({ devices, metrics }) => devices === null && metrics === null);
   if (last !== -1 && last < rules.length - 1)
@@ -226,6 +242,26 @@ function rulesOf(file: YamlFile): readonly Rule[] {
 }
 
 type Entry = Readonly<Record<string, unknown>>;
+
+/** @param add receives mistakes, with their paths in the entry */
+function readRule({ devices, metrics, keep }: Entry, add: (path: Path, message: string) => void): Rule {
+  const problem = devices === undefined ? null : problemOf(devices, deviceNameProblem);
+  if (problem !== null) add(['devices'], problem);
+  const named = metrics === undefined ? null : [metrics].flat();
+  if (named !== null && (named.length === 0 || named.length > MOST_METRICS))
+    add(['metrics'], `it must be 1 to ${MOST_METRICS} metrics`);
+  for (const [place, metric] of (named ?? []).entries()) {
+    const wrong = problemOf(metric, metricNameProblem);
+    if (wrong !== null) add(Array.isArray(metrics) ? ['metrics', place] : ['metrics'], wrong);
+  }
+  const matches = [devices ?? 'all devices', ...(named === null ? [] : [named.join(', ')])];
+  return {
+    name: matches.join(': '),
+    devices: (devices as string | undefined) ?? null,
+    metrics: named as readonly string[] | null,
+    ...keepOf(keep, (message) => add(keep === undefined ? [] : ['keep'], message)),
+  };
+}
 
 function problemOf(name: unknown, problem: (name: string) => string | null): string | null {
   return typeof name === 'string' ? problem(name) : 'it must be a text';

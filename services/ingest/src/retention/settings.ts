@@ -9,7 +9,7 @@ export const RETENTION_SETTINGS = inGroup('Retention', {
   },
   retentionRules: {
     kind: text('a file name'),
-    help: 'File of rules by device and metric, before RETENTION.',
+    help: 'File of rules by device and metric, before RETENTION. Default of ingest: DATA_DIR/retention.yml.',
   },
   retentionMaxBytes: {
     kind: bytes(0, 2 ** 50),

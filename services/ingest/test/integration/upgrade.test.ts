@@ -12,7 +12,7 @@ import { storedReadings } from './helpers.ts';
 
 /** The data directory and the SQLite store of an ingest of version 0.1.0: see the README files beside them. */
 const DATA = new URL('../upgrade/data', import.meta.url).pathname;
-const STORE = new URL('../../../../packages/storage/test/upgrade/fixtures/store.db', import.meta.url)
+const STORE = new URL('../../../../packages/storage/test/upgrade/fixtures/0.1.0/store.db', import.meta.url)
   .pathname;
 /** Readings in the two segments of the spool, and messages in the quarantine. */
 const SPOOLED = 82;

@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { ConfigError } from '@tidegauge/service';
 import type { Alert } from '../../src/alerts/book.ts';
-import { type Notice, NoticeRefused } from '../../src/alerts/channel.ts';
+import { NoticeRefused } from '../../src/alerts/channel.ts';
 import { parseReceivers } from '../../src/alerts/receivers-file.ts';
+import { noticeOf } from '../alert-notice.ts';
 
 const SECRET = 'tk_secret-of-a-receiver';
 
@@ -34,32 +35,11 @@ async function startServer(context: TestContext, status = 200) {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
 }
 
-function notice(more: Partial<Alert> = {}): Notice {
-  const since = Date.UTC(2026, 10, 21, 14, 5) * 1000;
-  const alert: Alert = {
-    id: '1'.padStart(24, '0'),
-    rule: 'hot',
-    severity: 'critical',
-    kind: 'above',
-    device: 'küche/<a>',
-    metric: 'temperature',
-    limit: 30,
-    value: 31.123456789,
-    since,
-    raised: since,
-    ended: null,
-    reason: null,
-    due: [],
-    ...more,
-  };
-  return { event: alert.ended === null ? 'raised' : 'ended', alert };
-}
-
 const TITLE = 'küche/<a>: temperature 31.1235 is above 30';
 const TEXT = 'Rule hot, critical, since 2026-11-21 14:05 UTC';
 const LINES = `${TITLE}\n${TEXT}`;
 
-async function sent(context: TestContext, entry: (origin: string) => object, sentNotice = notice()) {
+async function sent(context: TestContext, entry: (origin: string) => object, sentNotice = noticeOf()) {
   const { origin, received } = await startServer(context);
   const [receiver] = parseReceivers(JSON.stringify([{ name: 'phone', ...entry(origin) }]), 'receivers.yml');
   await receiver!.send(sentNotice, new AbortController().signal);
@@ -108,7 +88,7 @@ test('ntfy, Telegram, Matrix and Slack receive a message as they document it', a
 
 test('a message reports what happened in words', async (context) => {
   const titleOf = async (more: Partial<Alert>) => {
-    const { body } = await sent(context, (url) => ({ kind: 'ntfy', url: `${url}/a` }), notice(more));
+    const { body } = await sent(context, (url) => ({ kind: 'ntfy', url: `${url}/a` }), noticeOf(more));
     return (body as { title: string }).title.replace('küche/<a>: ', '');
   };
   const quiet = { kind: 'quiet', metric: null, value: null, limit: 900 } as const;
@@ -129,7 +109,7 @@ test('an answer that stays an error is a refusal, and neither it nor a failure h
     const entry = { name: 'phone', kind: 'telegram', url, token: '12:secret', chat: '1' };
     const [receiver] = parseReceivers(JSON.stringify([entry]), 'receivers.yml');
     assert.equal(receiver!.target, 'chat 1');
-    await assert.rejects(receiver!.send(notice(), new AbortController().signal), (error: Error) => {
+    await assert.rejects(receiver!.send(noticeOf(), new AbortController().signal), (error: Error) => {
       assert.ok(error instanceof type);
       assert.match(error.message, message);
       assert.doesNotMatch(error.message, /secret/);
@@ -150,11 +130,13 @@ test('each mistake is reported with its key, and without the value', () => {
     return '';
   };
   const ntfy = { name: 'a', kind: 'ntfy', url: 'https://ntfy.sh/hunter2' };
+  const mail = { name: 'a', kind: 'email', to: 'a@b.org', from: 'c@b.org', server: 'smtps://b.org' };
   assert.equal(mistakes(ntfy), '');
+  assert.equal(mistakes(mail), '');
   for (const [entry, expected] of [
     [{ ...ntfy, name: 'a b' }, /name: it must have 1 to 64/],
     [{ ...ntfy, name: 'webhook' }, /webhook is the name of a setting/],
-    [{ ...ntfy, kind: 'sms' }, /kind: it must be one of ntfy, telegram, matrix, slack, webhook/],
+    [{ ...ntfy, kind: 'sms' }, /kind: it must be one of ntfy, telegram, matrix, slack, email, webhook/],
     [{ ...ntfy, kind: 'toString' }, /kind: it must be one of/],
     [{ ...ntfy, url: 'ftp://hunter2' }, /url: it must be a URL with https/],
     [{ ...ntfy, url: 'https://ntfy.sh' }, /url has no topic/],
@@ -164,6 +146,15 @@ test('each mistake is reported with its key, and without the value', () => {
     [{ name: 'a', kind: 'telegram', chat: '1' }, /telegram needs token/],
     [{ name: 'a', kind: 'telegram', chat: '1', token: 'hunter2' }, /token is not that of a bot/],
     [{ name: 'a', kind: 'webhook', url: 'https://a.org', secret: 'hunter2' }, /fewer than 16 bytes/],
+    [{ name: 'a', kind: 'email', to: 'a@b.org' }, /needs server, or a mail server in ALERT_SMTP/],
+    [{ name: 'a', kind: 'email', to: 'a@b.org', password: 'hunter2' }, /add server/],
+    [{ ...mail, server: 'https://hunter2' }, /must be smtps:\/\/HOST or smtp/],
+    [{ ...mail, server: 'smtps://hunter2%@b.org' }, /does not begin an escape/],
+    [{ ...mail, server: 'smtps://b.org/hunter2' }, /must be smtps/],
+    [{ ...mail, password: 'hunter2' }, /need each other/],
+    [{ ...mail, to: 'a@b.org, hunter2@c.org' }, /to must be one e-mail address/],
+    [{ ...mail, to: 'a@b.org\r\nBcc: hunter2@c.org' }, /to must be one e-mail address/],
+    [{ ...mail, from: 'hunter2' }, /from must be one e-mail address/],
   ] as const)
     assert.match(mistakes(entry), expected, JSON.stringify(entry));
   assert.throws(() => parseReceivers('a: 1', 'r.yml'), /must be a list of receivers/);

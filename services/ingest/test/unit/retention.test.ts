@@ -91,7 +91,7 @@ for (const [name, url] of [
         await store.readings.write(tenDays(time, device!, metric!));
       }
       const rules = new RetentionRules(parseRules(RULES, 'rules.yml'), parseKeep('raw:7d'));
-      const found = await preview(store, rules, time);
+      const { rules: found } = await preview(store, rules, time);
       assert.deepEqual(
         found.map(({ rule, readings, series }) => [rule, readings, series]),
         [
@@ -117,7 +117,7 @@ for (const [name, url] of [
         [28, 6],
       ]);
       assert.deepEqual(
-        (await preview(store, rules, time)).map(({ readings }) => readings),
+        (await preview(store, rules, time)).rules.map(({ readings }) => readings),
         [0, 0, 0],
       );
       assert.equal((await job.run()).deleted, 0);
@@ -132,7 +132,7 @@ for (const [name, url] of [
       assert.equal((await retention(store, rules).run()).deleted, 39);
       assert.deepEqual(await left(store, 'site-4', 'noise', time), [40, 9]);
       assert.match(
-        printPreview(await preview(store, rules, time)),
+        printPreview((await preview(store, rules, time)).rules),
         /all other series: keeps all readings\n$/,
       );
     });
@@ -250,7 +250,14 @@ describe('retention', () => {
     const file = join(folderOf(t), 'retention.yml');
     writeFileSync(file, '- keep: raw:1d');
     const { capabilities } = await open(t, SQLITE);
-    const rules = new RulesFile(file, null, { name: 'sqlite', capabilities }, logger, 10);
+    const rules = new RulesFile({
+      file,
+      isRequired: true,
+      last: null,
+      store: { name: 'sqlite', capabilities },
+      logger,
+      pollMs: 10,
+    });
     t.after(() => rules.close());
     assert.equal(rules.rules.rules[0]!.raw, DAY);
     writeFileSync(file, '- keep: raw:2d');

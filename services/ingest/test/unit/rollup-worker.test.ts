@@ -79,6 +79,7 @@ test('a worker continues after a failure of the store, and ends while it waits',
   const failing = {
     rollups,
     lease: (name: string, holder: string, ms: number) => store.lease(name, holder, ms),
+    compact: async () => false,
   } as Store;
   const worker = new RollupWorker(failing, 'worker', logger, 200);
   worker.start();

@@ -1,4 +1,4 @@
-// Loaded into the API under test. Sends the longest turn of the event loop to the parent process, as processor time of
+// Loaded into a service under test. Sends the longest turn of the event loop to the parent process, as processor time of
 // this thread, so that the load of other processes is not counted.
 const spent = () => {
   const { user, system } = process.threadCpuUsage();

@@ -1,0 +1,175 @@
+import type { Chromium } from '@tidegauge/lab/chromium';
+import { waitUntil } from '@tidegauge/process';
+import { memoryOf } from '@tidegauge/test-support/process-usage';
+
+type Page = Awaited<ReturnType<Chromium['context']['newPage']>>;
+
+/** Times from an input to what it changes in the history view, milliseconds. */
+export interface Step {
+  /** The first frame that shows values in the new time. */
+  readonly drawnMs: number;
+  /** The first frame without a part that is still being read. */
+  readonly completeMs: number;
+  /** The first frame in which the table has the figures of the new time as well. */
+  readonly settledMs: number;
+}
+
+/** Memory of a tab, bytes. */
+export interface TabMemory {
+  /** Of its process, without files such as the program. */
+  readonly process: number;
+  /** Objects of JavaScript after a collection. */
+  readonly heap: number;
+}
+
+const WAIT = { timeoutMs: 60_000, pollMs: 50 };
+const SURFACE = '#history-surface';
+/** The wheel's distance that doubles the time shown (services/api/public/gestures.js), pixels. */
+const DOUBLING = 240;
+
+/**
+ * Runs in the page. An input begins at its time stamp, before any code of the page handles it. A frame ends in a task
+ * after its callbacks, when it has been drawn.
+ */
+const METER = `globalThis.meter = (() => {
+  const WAIT_MS = 60_000;
+  let begun = null;
+  let longest = 0;
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
+  }).observe({ type: 'longtask', buffered: true });
+  for (const type of ['click', 'wheel'])
+    addEventListener(type, ({ timeStamp }) => { begun ??= timeStamp; }, { capture: true, passive: true });
+  const { port1, port2 } = new MessageChannel();
+  const frame = () => new Promise((resolve) => {
+    port1.onmessage = resolve;
+    requestAnimationFrame(() => port2.postMessage(null));
+  });
+  const element = (id) => document.getElementById(id);
+  const isBusy = () => document.querySelector('#history [aria-busy="true"]') !== null;
+  const follow = async () => {
+    begun = null;
+    const before = { span: element('history-span').textContent, hash: location.hash };
+    const found = {};
+    for (const end = performance.now() + WAIT_MS; performance.now() < end; ) {
+      await frame();
+      if (begun === null || element('history-span').textContent === before.span) continue;
+      const since = performance.now() - begun;
+      if (element('history-none').hidden) found.drawnMs ??= since;
+      if (element('history-plot').getAttribute('aria-busy') === 'false') found.completeMs ??= since;
+      const isWhole = found.drawnMs !== undefined && found.completeMs !== undefined;
+      if (isWhole && location.hash !== before.hash && !isBusy()) return { ...found, settledMs: since };
+    }
+    throw new Error('the view was not complete after a minute: ' + JSON.stringify(found));
+  };
+  return {
+    watch() {
+      this.step = follow();
+      this.step.catch(() => {});
+    },
+    isSettled: (rows) => !isBusy() && element('history-rows').rows.length === rows,
+    listed: () => document.body.dataset.loading === undefined && element('sensor-count').textContent,
+    takeLongest() {
+      const found = longest;
+      longest = 0;
+      return found;
+    },
+  };
+})()`;
+
+/** The live page in a browser, with measurements of what an input changes. */
+export class WatchedPage {
+  readonly #page: Page;
+
+  private constructor(page: Page) {
+    this.#page = page;
+  }
+
+  /** Opens an address of the page in a new tab. */
+  static async open({ context }: Chromium, address: string): Promise<WatchedPage> {
+    const page = await context.newPage();
+    await page.addInitScript(METER);
+    await page.goto(address);
+    return new WatchedPage(page);
+  }
+
+  close(): Promise<void> {
+    return this.#page.close();
+  }
+
+  /** Waits until the history view has so many lines, and nothing of it is being read. */
+  async settled(lines: number): Promise<void> {
+    await waitUntil(`${lines} lines`, () => this.#evaluate<boolean>(`meter.isSettled(${lines})`), WAIT);
+  }
+
+  /** Clicks on the button of a range, such as `All`. */
+  range(label: string): Promise<Step> {
+    const button = this.#page.locator('#history-ranges').getByRole('button', { name: label, exact: true });
+    return this.#step(() => button.click());
+  }
+
+  /** Turns the wheel at a share of the chart's width, from 0 to 1, so that the time shown is halved, or doubled. */
+  async zoom(direction: 'in' | 'out', share: number): Promise<Step> {
+    const { x, y, width, height } = (await this.#page.locator(SURFACE).boundingBox())!;
+    await this.#page.mouse.move(x + share * width, y + height / 2);
+    return this.#step(() => this.#page.mouse.wheel(0, direction === 'in' ? -DOUBLING : DOUBLING));
+  }
+
+  /** Waits until the list has all sensors. Resolves to the time since the page was opened, milliseconds. */
+  async listed(sensors: number): Promise<number> {
+    const wanted = JSON.stringify(sensors.toLocaleString('en'));
+    const isListed = () => this.#evaluate<boolean>(`meter.listed() === ${wanted}`);
+    await waitUntil(`${sensors} sensors in the list`, isListed, WAIT);
+    return this.#evaluate('performance.now()');
+  }
+
+  /** Scrolls the list of sensors, notch by notch. */
+  async scrollList(notches: number): Promise<void> {
+    const { x, y, width, height } = (await this.#page.locator('#sensor-list').boundingBox())!;
+    await this.#page.mouse.move(x + width / 2, y + height / 2);
+    for (let notch = 0; notch < notches; notch += 1) {
+      await this.#page.mouse.wheel(0, height);
+      await this.pause(100);
+    }
+  }
+
+  /** Types words into the search box, and removes them again. */
+  async search(words: string): Promise<void> {
+    const box = this.#page.locator('#search');
+    await box.pressSequentially(words, { delay: 50 });
+    for (const _ of words) await box.press('Backspace', { delay: 50 });
+  }
+
+  async pause(ms: number): Promise<void> {
+    await this.#page.waitForTimeout(ms);
+  }
+
+  /** The longest task since the last call, milliseconds. Tasks of up to 50 ms count as 0. */
+  takeLongest(): Promise<number> {
+    return this.#evaluate('meter.takeLongest()');
+  }
+
+  async memory(): Promise<TabMemory> {
+    const context = this.#page.context();
+    const tab = await context.newCDPSession(this.#page);
+    await tab.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await tab.send('Runtime.getHeapUsage');
+    await tab.detach();
+    const browser = await context.browser()!.newBrowserCDPSession();
+    const { processInfo } = await browser.send('SystemInfo.getProcessInfo');
+    await browser.detach();
+    // Chromium keeps a spare process, which is smaller.
+    const tabs = processInfo.filter(({ type }) => type === 'renderer');
+    return { process: Math.max(...tabs.map(({ id }) => memoryOf(id).anonymous)), heap: usedSize };
+  }
+
+  async #step(act: () => Promise<void>): Promise<Step> {
+    await this.#evaluate('meter.watch()');
+    await act();
+    return this.#evaluate('meter.step');
+  }
+
+  #evaluate<T>(expression: string): Promise<T> {
+    return this.#page.evaluate(expression) as Promise<T>;
+  }
+}

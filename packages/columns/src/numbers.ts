@@ -1,0 +1,148 @@
+import type { ByteReader, ByteWriter } from './bytes.ts';
+import { decodeIntegers, encodeIntegers } from './integers.ts';
+
+// Doubles, in one of three forms:
+//
+// - decimals: whole numbers divided by a power of ten, as sensors send them. The quotient of two exact doubles is the
+//   double that is nearest to the decimal number, so it is exactly what a parser returned (as ALP, SIGMOD 2024). The few
+//   numbers that are not such a quotient are kept beside.
+// - singles: numbers of 32 bits, as whole numbers in their order.
+// - words: the upper 32 bits as whole numbers in their order, and the lower 32 bits.
+
+const DECIMALS = 0;
+const SINGLES = 1;
+const WORDS = 2;
+/** The most digits after the point. */
+const MOST_DIGITS = 15;
+/** The largest whole number of a decimal. Differences of these are exact. */
+const MOST_WHOLE = 2 ** 51;
+const SAMPLE = 63;
+/** A quantile of the digits of a sample, so that a few long numbers do not make all others long. */
+const USUAL = 0.9;
+/** At most one in this many numbers is kept beside. */
+const EXCEPTIONS = 8;
+
+/** Powers of ten by exponent. All are exact. */
+const POWERS = Array.from({ length: MOST_DIGITS + 1 }, (_, digits) => Number(`1e${digits}`));
+
+interface Decimals {
+  readonly digits: number;
+  readonly wholes: Float64Array;
+  /** The positions of numbers that are kept beside. */
+  readonly others: readonly number[];
+}
+
+/** Writes doubles with all their bits, except that any NaN is read as the usual one. The reader must have their number. */
+export function encodeNumbers(out: ByteWriter, numbers: Float64Array): void {
+  const decimals = decimalsOf(numbers);
+  const isExact = decimals !== null && decimals.others.length === 0;
+  if (!isExact && numbers.every((number) => Object.is(Math.fround(number), number))) {
+    out.byte(SINGLES);
+    encodeIntegers(out, numbers.map(fromSingle));
+  } else if (decimals !== null) {
+    const { digits, wholes, others } = decimals;
+    out.byte(DECIMALS);
+    out.byte(digits);
+    out.varint(others.length);
+    encodeIntegers(out, Float64Array.from(others));
+    for (const index of others) out.double(numbers[index]!);
+    encodeIntegers(out, wholes);
+  } else {
+    out.byte(WORDS);
+    const view = new DataView(new ArrayBuffer(8));
+    const upper = new Float64Array(numbers.length);
+    const lower = new Float64Array(numbers.length);
+    for (const [index, number] of numbers.entries()) {
+      view.setFloat64(0, number);
+      upper[index] = ordered(view.getInt32(0));
+      lower[index] = view.getUint32(4);
+    }
+    encodeIntegers(out, upper);
+    encodeIntegers(out, lower);
+  }
+}
+
+/** @throws {RangeError} if the bytes are damaged */
+export function decodeNumbers(bytes: ByteReader, count: number): Float64Array {
+  const form = bytes.byte();
+  if (form === SINGLES) return decodeIntegers(bytes, count).map(toSingle);
+  if (form === DECIMALS) {
+    const power = POWERS[bytes.byte()];
+    const length = bytes.varint();
+    if (power === undefined || length > count) throw new RangeError('numbers are damaged');
+    const others = decodeIntegers(bytes, length);
+    const exact = Array.from({ length }, () => bytes.double());
+    const numbers = decodeIntegers(bytes, count);
+    for (let index = 0; index < count; index += 1) numbers[index]! /= power;
+    for (const [index, number] of exact.entries()) numbers[others[index]!] = number;
+    return numbers;
+  }
+  if (form !== WORDS) throw new RangeError(`numbers have an unknown form ${form}`);
+  const upper = decodeIntegers(bytes, count);
+  const lower = decodeIntegers(bytes, count);
+  const view = new DataView(new ArrayBuffer(8));
+  return upper.map((word, index) => {
+    view.setInt32(0, ordered(word));
+    view.setUint32(4, lower[index]!);
+    return view.getFloat64(0);
+  });
+}
+
+/** Null if the numbers are not decimals. */
+function decimalsOf(numbers: Float64Array): Decimals | null {
+  const digits = usualDigits(numbers);
+  if (digits === null) return null;
+  const power = POWERS[digits]!;
+  const wholes = new Float64Array(numbers.length);
+  const others: number[] = [];
+  let last = 0;
+  for (const [index, number] of numbers.entries()) {
+    const whole = Math.round(number * power);
+    if (isQuotient(number, whole, power)) last = whole;
+    else others.push(index);
+    // A number that is kept beside takes the place of the number before it, which costs the least.
+    wholes[index] = last;
+  }
+  return others.length * EXCEPTIONS > numbers.length ? null : { digits, wholes, others };
+}
+
+function isQuotient(number: number, whole: number, power: number): boolean {
+  // Not -0, which is no quotient of whole numbers here.
+  return Math.abs(whole) <= MOST_WHOLE && Object.is((whole + 0) / power, number);
+}
+
+/** The digits after the point that most numbers of a sample have. Null if they have too many. */
+function usualDigits(numbers: Float64Array): number | null {
+  const step = Math.max(1, Math.floor(numbers.length / SAMPLE));
+  const found: number[] = [];
+  let sampled = 0;
+  for (let index = 0; index < numbers.length; index += step) {
+    const number = numbers[index]!;
+    sampled += 1;
+    const digits = POWERS.findIndex((power) => isQuotient(number, Math.round(number * power), power));
+    if (digits >= 0) found.push(digits);
+  }
+  if (found.length === 0 || found.length < sampled - sampled / EXCEPTIONS) return null;
+  found.sort((a, b) => a - b);
+  return found[Math.floor(USUAL * (found.length - 1))]!;
+}
+
+const single = new DataView(new ArrayBuffer(4));
+
+function fromSingle(number: number): number {
+  single.setFloat32(0, number);
+  return ordered(single.getInt32(0));
+}
+
+function toSingle(word: number): number {
+  single.setInt32(0, ordered(word));
+  return single.getFloat32(0);
+}
+
+/**
+ * Bits of a number, as a word with a sign, to a whole number in the order of numbers, and back: the words of negative
+ * numbers are in the reverse order.
+ */
+function ordered(word: number): number {
+  return word < 0 ? ~(word & 0x7fffffff) : word;
+}
