@@ -1,13 +1,13 @@
 import { DatabaseSync } from 'node:sqlite';
+import { showNumber } from '@tidegauge/loadtests/results/show-number';
+import { median } from '@tidegauge/loadtests/results/statistics';
+import { textTable } from '@tidegauge/loadtests/results/table';
 import { temporaryDirectory } from '@tidegauge/process';
 import type { Reading } from '@tidegauge/readings';
 import { defineConfig, integer, run } from '@tidegauge/service/program';
 import { openStore, type Store } from '@tidegauge/storage';
 import { seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/define-bench.ts';
-import { showNumber } from '@tidegauge/loadtests/results/show-number';
-import { median } from '@tidegauge/loadtests/results/statistics';
-import { textTable } from '@tidegauge/loadtests/results/table';
 
 const { quick, rounds, seed, json } = BENCH_SETTINGS;
 const settings = defineConfig({

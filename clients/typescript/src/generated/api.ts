@@ -829,6 +829,159 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Keys of the API
+         * @description All keys of the file `API_KEYS`, the newest first, without their texts. The answer is 409 when there is no such file.
+         */
+        get: operations["listKeys"];
+        put?: never;
+        /**
+         * Make a key
+         * @description Makes a key, which is valid at once. Only this answer has its text. The first key of an installation without a login must have the
+         *     scope `admin`, because changes need a login from then on. The answer is 409 when the key cannot be added to the file.
+         */
+        post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The second part of the text of the key.
+                 * @example 3f9c0a7b21
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a key
+         * @description Services refuse the key within a second or two, and end its live streams within 15 seconds. It stays in the list. It cannot be made valid again.
+         */
+        delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/passwords": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Logins of sensors
+         * @description The names with which sensors log in at ingest (`LISTEN_PASSWORDS`), at most 1,000. The answer is 409 when ingest has no file of passwords, for
+         *     example because sensors log in at a broker.
+         */
+        get: operations["listPasswords"];
+        put?: never;
+        /**
+         * Make a password of a sensor
+         * @description Adds a login with a random password to the file of every ingest process, which uses it within a second or two. Only this answer has the
+         *     password. The answer is 409 when there is such a login and `replace` is not true, and when the file cannot be changed. A replaced
+         *     password ends the connections of its sensors.
+         */
+        post: operations["setPassword"];
+        /**
+         * Remove the login of a sensor
+         * @description Removes the login from the file of every ingest process, which ends the connections of its sensors within a second or two.
+         */
+        delete: operations["removePassword"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How long readings are kept
+         * @description The rules in use, of the first ingest process that answers, and the last run that deleted readings.
+         */
+        get: operations["getRetention"];
+        /**
+         * Replace the rules of retention
+         * @description Writes the rules to the file of every ingest process, without its comments. The next run deletes what they do not keep, after half a minute
+         *     to `everySeconds`. Send the rules that were read as `before`: the answer is 409 when they have changed since, and when ingest cannot write the file.
+         */
+        put: operations["setRetention"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What rules of retention would delete
+         * @description Counts the readings that the rules would delete now, by rule, and deletes nothing. After five seconds it ends with
+         *     `isComplete: false`, and there can be more readings. Limits of space are not part of it.
+         */
+        post: operations["previewRetention"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/backups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Backups of the store
+         * @description The backups in the directory of the backup service (`BACKUP`), the newest first, at most 100, and when a restore of each was verified. The answer
+         *     is 409 without such a service.
+         */
+        get: operations["listBackups"];
+        put?: never;
+        /**
+         * Make a backup now
+         * @description The backup service begins at once. The answer is 409 while a backup is made. The list shows when it is complete.
+         */
+        post: operations["requestBackup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -1664,6 +1817,12 @@ export interface components {
             /** @enum {string} */
             severity: "info" | "warning" | "critical";
         };
+        /** @description What each ingest process did. */
+        EntryChanges: {
+            instance: string;
+            /** @description Whether there was an entry of this name before. */
+            replaced: boolean;
+        }[];
         /** @description An entry of a file of alert rules, as in docs/alerts.md, without its name. */
         AlertRuleFields: {
             device?: components["schemas"]["DeviceName"];
@@ -1714,7 +1873,7 @@ export interface components {
         /** @description A receiver, as in docs/alerts.md, without its name. Which texts it needs depends on its kind. */
         AlertReceiverFields: {
             /** @enum {string} */
-            kind: "ntfy" | "telegram" | "matrix" | "slack" | "webhook";
+            kind: "ntfy" | "telegram" | "matrix" | "slack" | "email" | "webhook";
             /** @description A text without U+0000. */
             url?: string;
             /** @description A text without U+0000. */
@@ -1725,6 +1884,16 @@ export interface components {
             room?: string;
             /** @description A text without U+0000. */
             secret?: string;
+            /** @description A text without U+0000. */
+            to?: string;
+            /** @description A text without U+0000. */
+            from?: string;
+            /** @description A text without U+0000. */
+            server?: string;
+            /** @description A text without U+0000. */
+            user?: string;
+            /** @description A text without U+0000. */
+            password?: string;
         };
         QuarantineItem: {
             id: string;
@@ -1839,6 +2008,57 @@ export interface components {
             /** @description The setting that changes that or makes a number of a text in doubt; null when the sender must change. */
             fix?: string | null;
             proposals?: components["schemas"]["Proposals"];
+        };
+        Key: {
+            id: string;
+            name: string;
+            scopes: ("read" | "write" | "admin")[];
+            /** @description The device that it is limited to, with those below it. null: all devices. */
+            devices: string | null;
+            created: string;
+            expires: string | null;
+            revoked: string | null;
+            /** @enum {string} */
+            state: "valid" | "expired" | "revoked";
+        };
+        /** @description Entries of a file of retention rules, as in docs/retention-and-rollups.md. The first one that matches a series counts. */
+        RetentionRules: {
+            devices?: components["schemas"]["DeviceName"];
+            metrics?: components["schemas"]["MetricName"][];
+            /** @description Ages, such as `raw:30d` or `raw:30d,1m:1y`. */
+            keep: string;
+        }[];
+        Retention: {
+            rules: components["schemas"]["RetentionRules"];
+            /** @description What is kept of series that no rule matches. */
+            others: string;
+            /** @description Why the rules in use are not those of the file. null: they are. */
+            trouble: null | string;
+            /**
+             * Format: int64
+             * @description Largest size of the data, bytes. 0: no limit.
+             */
+            maxBytes: number;
+            /**
+             * Format: int64
+             * @description Least free space of its disk, bytes. 0: no limit.
+             */
+            minFreeBytes: number;
+            /** @description Time between two runs. */
+            everySeconds: number;
+            /** @description The last run. null without one since ingest started. */
+            last: null | {
+                started: components["schemas"]["Time"];
+                seconds: number;
+                /** @enum {string} */
+                result: "done" | "elsewhere" | "failed";
+                /**
+                 * Format: int64
+                 * @description Readings. null: the store did not count all of them.
+                 */
+                deleted: null | number;
+            };
+            unreachable: components["schemas"]["Unreachable"];
         };
         AuditEntry: {
             /** Format: date-time */
@@ -4453,11 +4673,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        instances: {
-                            instance: string;
-                            /** @description Whether there was an entry of this name before. */
-                            replaced: boolean;
-                        }[];
+                        instances: components["schemas"]["EntryChanges"];
                         unreachable: components["schemas"]["Unreachable"];
                     };
                 };
@@ -4506,11 +4722,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        instances: {
-                            instance: string;
-                            /** @description Whether there was an entry of this name before. */
-                            replaced: boolean;
-                        }[];
+                        instances: components["schemas"]["EntryChanges"];
                         unreachable: components["schemas"]["Unreachable"];
                     };
                 };
@@ -4618,11 +4830,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        instances: {
-                            instance: string;
-                            /** @description Whether there was an entry of this name before. */
-                            replaced: boolean;
-                        }[];
+                        instances: components["schemas"]["EntryChanges"];
                         unreachable: components["schemas"]["Unreachable"];
                     };
                 };
@@ -4671,11 +4879,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        instances: {
-                            instance: string;
-                            /** @description Whether there was an entry of this name before. */
-                            replaced: boolean;
-                        }[];
+                        instances: components["schemas"]["EntryChanges"];
                         unreachable: components["schemas"]["Unreachable"];
                     };
                 };
@@ -5339,6 +5543,597 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["NoKey"];
             403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keys": [
+                     *         {
+                     *           "id": "3f9c0a7b21",
+                     *           "name": "grafana",
+                     *           "scopes": [
+                     *             "read"
+                     *           ],
+                     *           "devices": null,
+                     *           "created": "2026-11-21T14:05:08.012Z",
+                     *           "expires": null,
+                     *           "revoked": null,
+                     *           "state": "valid"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        keys: components["schemas"]["Key"][];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            409: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    createKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "grafana",
+                 *       "scopes": [
+                 *         "read"
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description What the key is for. No control characters. */
+                    name: string;
+                    scopes: ("read" | "write" | "admin")[];
+                    devices?: components["schemas"]["DeviceName"];
+                    /**
+                     * Format: int32
+                     * @description How long it is valid. Default: until it is revoked.
+                     */
+                    expiresInDays?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The key, with its text. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "text": "tg_3f9c0a7b21_0123456789abcdef0123456789abcdef0123456789abcdef",
+                     *       "key": {
+                     *         "id": "3f9c0a7b21",
+                     *         "name": "grafana",
+                     *         "scopes": [
+                     *           "read"
+                     *         ],
+                     *         "devices": null,
+                     *         "created": "2026-11-21T14:05:08.012Z",
+                     *         "expires": null,
+                     *         "revoked": null,
+                     *         "state": "valid"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Send it as `Authorization: Bearer`. */
+                        text: string;
+                        key: components["schemas"]["Key"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            409: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    revokeKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The second part of the text of the key.
+                 * @example 3f9c0a7b21
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPasswords: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The names. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "users": [
+                     *         "site-3"
+                     *       ],
+                     *       "total": 1,
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        users: string[];
+                        /** Format: int32 */
+                        total: number;
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            409: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    setPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user": "site-3"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description It may publish below sensors/USER/. No colon and no control characters. */
+                    user: string;
+                    /** @description Whether the password of an existing login is replaced. Default: false. */
+                    replace?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The password, and what each ingest process did. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": "site-3",
+                     *       "password": "N2mVZ0m1o5cX0h4vYy7m8Qb1",
+                     *       "instances": [
+                     *         {
+                     *           "instance": "ingest-1",
+                     *           "replaced": false
+                     *         }
+                     *       ],
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        user: string;
+                        password: string;
+                        instances: components["schemas"]["EntryChanges"];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    removePassword: {
+        parameters: {
+            query: {
+                /**
+                 * @description The name of the login.
+                 * @example site-3
+                 */
+                user: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What each ingest process did. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "instances": [
+                     *         {
+                     *           "instance": "ingest-1",
+                     *           "replaced": false
+                     *         }
+                     *       ],
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        instances: components["schemas"]["EntryChanges"];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rules": [
+                     *         {
+                     *           "devices": "site-3/boiler",
+                     *           "metrics": [
+                     *             "vibration"
+                     *           ],
+                     *           "keep": "raw:7d"
+                     *         }
+                     *       ],
+                     *       "others": "raw:forever",
+                     *       "trouble": null,
+                     *       "maxBytes": 0,
+                     *       "minFreeBytes": 0,
+                     *       "everySeconds": 3600,
+                     *       "last": {
+                     *         "started": "2026-11-21T14:05:08.012731Z",
+                     *         "seconds": 0.4,
+                     *         "result": "done",
+                     *         "deleted": 1200
+                     *       },
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Retention"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    setRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "rules": [
+                 *         {
+                 *           "devices": "site-3",
+                 *           "keep": "raw:1y"
+                 *         }
+                 *       ],
+                 *       "before": []
+                 *     }
+                 */
+                "application/json": {
+                    rules: components["schemas"]["RetentionRules"];
+                    before?: components["schemas"]["RetentionRules"];
+                };
+            };
+        };
+        responses: {
+            /** @description The rules. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rules": [
+                     *         {
+                     *           "devices": "site-3/boiler",
+                     *           "metrics": [
+                     *             "vibration"
+                     *           ],
+                     *           "keep": "raw:7d"
+                     *         }
+                     *       ],
+                     *       "others": "raw:forever",
+                     *       "trouble": null,
+                     *       "maxBytes": 0,
+                     *       "minFreeBytes": 0,
+                     *       "everySeconds": 3600,
+                     *       "last": {
+                     *         "started": "2026-11-21T14:05:08.012731Z",
+                     *         "seconds": 0.4,
+                     *         "result": "done",
+                     *         "deleted": 1200
+                     *       },
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Retention"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    previewRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "rules": [
+                 *         {
+                 *           "devices": "site-3",
+                 *           "keep": "raw:1y"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    rules: components["schemas"]["RetentionRules"];
+                };
+            };
+        };
+        responses: {
+            /** @description The numbers, in the order of the rules. The last rule is the one for all other series. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rules": [
+                     *         {
+                     *           "rule": "site-3",
+                     *           "before": "2025-11-21T14:05:08.012731Z",
+                     *           "readings": 1200,
+                     *           "series": 3,
+                     *           "oldest": "2025-10-01T00:00:00.000000Z",
+                     *           "newest": "2025-11-21T14:05:07.000000Z"
+                     *         }
+                     *       ],
+                     *       "isComplete": true
+                     *     }
+                     */
+                    "application/json": {
+                        rules: {
+                            rule: string;
+                            /** @description Readings before this time would be deleted. null: none. */
+                            before: string | null;
+                            /** Format: int64 */
+                            readings: number;
+                            /** Format: int64 */
+                            series: number;
+                            oldest: string | null;
+                            newest: string | null;
+                        }[];
+                        isComplete: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listBackups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backups. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "backups": [
+                     *         {
+                     *           "name": "tidegauge-2026-11-21T02-00-00-000Z",
+                     *           "started": "2026-11-21T02:00:00.000Z",
+                     *           "readings": 1200000,
+                     *           "bytes": 24000000,
+                     *           "verified": null
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "isRunning": false,
+                     *       "isFailing": false,
+                     *       "everySeconds": 86400
+                     *     }
+                     */
+                    "application/json": {
+                        backups: {
+                            name: string;
+                            started: string;
+                            /**
+                             * Format: int64
+                             * @description null: its manifest cannot be read.
+                             */
+                            readings: null | number;
+                            /** Format: int64 */
+                            bytes: null | number;
+                            /** @description When a restored store was compared with it and was equal. null: never. */
+                            verified: null | string;
+                        }[];
+                        /** Format: int32 */
+                        total: number;
+                        /** @description Whether a backup is made now. */
+                        isRunning: boolean;
+                        /** @description Whether the last attempt failed. */
+                        isFailing: boolean;
+                        /** @description Time from one backup to the next. */
+                        everySeconds: number;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            409: components["responses"]["Problem"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    requestBackup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backup was requested. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "requested": true
+                     *     }
+                     */
+                    "application/json": {
+                        requested: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            409: components["responses"]["Problem"];
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Problem"];
