@@ -131,9 +131,10 @@ export function reading(second: number, more: Partial<Reading> = {}): Reading {
 
 /** Resolves when the condition is true. Fails after ten seconds, with `what` in the message. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  // Long, because a browser beside other suites can stop for seconds. Only a test that fails waits so long.
+  const deadline = performance.now() + 60_000;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited ten seconds for ${what}`);
+    if (performance.now() > deadline) throw new Error(`waited a minute for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
