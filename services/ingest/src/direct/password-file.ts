@@ -18,9 +18,14 @@ export function usersOf(path: string): readonly string[] {
 /**
  * Adds a user to a password file, or changes the password of one. Resolves to whether the user is new.
  *
- * @throws {ConfigError} when the file, the name or the password cannot be used
+ * @throws {ConfigError} when the file, the name or the password cannot be used, or when the user exists and must not change
  */
-export async function setPassword(path: string, user: string, password: string): Promise<boolean> {
+export async function setPassword(
+  path: string,
+  user: string,
+  password: string,
+  mayReplace = true,
+): Promise<boolean> {
   const problem = userProblem(user) ?? passwordProblem(password);
   if (problem !== null) throw new ConfigError([problem]);
   const line = await passwordLine(user, password);
@@ -30,6 +35,8 @@ export async function setPassword(path: string, user: string, password: string):
     const kept: string[] = [];
     for (const each of lines) {
       if (userOf(each) !== user) kept.push(each);
+      else if (!mayReplace)
+        throw new ConfigError([`there is a login ${JSON.stringify(user)}: its password stays`]);
       else if (isNew) {
         kept.push(line);
         isNew = false;

@@ -50,6 +50,14 @@ test('a password is set, replaced when that is requested, and removed; comments 
   assert.equal(readFileSync(file, 'utf8'), '# sensors of the attic\n');
 });
 
+test('of two requests at once for a new login, one is refused', async (t) => {
+  const { call } = await start(t);
+  const both = await Promise.all(
+    ['one', 'two'].map((password) => call('POST', '', { user: 'attic', password })),
+  );
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409]);
+});
+
 test('a name or a password that the file cannot have is refused, and so is a file with a mistake', async (t) => {
   const { file, call } = await start(t);
   for (const [body, status] of [
