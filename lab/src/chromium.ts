@@ -23,6 +23,8 @@ export interface WindowOptions {
   readonly colorScheme?: 'light' | 'dark';
   /** Language and region. They determine the format of numbers and times. */
   readonly locale?: string;
+  /** Name of a time zone, such as `Etc/GMT-3`, three hours before UTC. Default: that of the system. */
+  readonly timeZone?: string;
   /** Accepts every certificate, for servers of tests whose authority the system does not have. */
   readonly ignoreCertificates?: boolean;
 }
@@ -61,11 +63,12 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<Browse
     ],
   });
   return {
-    async open({ viewport, colorScheme, locale, ignoreCertificates } = {}) {
+    async open({ viewport, colorScheme, locale, timeZone, ignoreCertificates } = {}) {
       const context = await browser.newContext({
         viewport: viewport ?? { width: 1280, height: 800 },
         colorScheme: colorScheme ?? 'light',
         locale: locale ?? 'en-GB',
+        ...(timeZone === undefined ? {} : { timezoneId: timeZone }),
         ignoreHTTPSErrors: ignoreCertificates ?? false,
       });
       return { context, close: () => context.close() };

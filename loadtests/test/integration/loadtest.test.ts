@@ -381,7 +381,8 @@ async function interrupted(signal: 'SIGINT' | 'SIGTERM', ...args: string[]) {
     },
   });
   await waitUntil('its begin', () => /^running: /m.test(output.stderr), { timeoutMs: 120_000 });
-  await sleep(1000);
+  // Then it has figures, also on a busy machine.
+  await sleep(3000);
   process.kill(signal === 'SIGINT' ? -program.pid : program.pid, signal);
   const { code } = await program.exited;
   return { code, ...output };

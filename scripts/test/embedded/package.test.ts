@@ -62,13 +62,15 @@ test('on a 32-bit system npm does not install it, and what --force installs does
   const place = join(folder, 'refused');
   await mkdir(place);
   await writeFile(join(place, 'package.json'), '{}');
-  const options = ['--offline', '--no-audit', '--no-fund', '--cpu', 'arm'];
-  const args = ['install', ...options, archive];
-  const { code, stderr } = await runProgram('npm', args, { cwd: place, accept: 'any' });
+  const isArm = "Object.defineProperty(process, 'arch', { value: 'arm' })";
+  const arm = `data:text/javascript,${encodeURIComponent(isArm)}`;
+  const args = ['install', '--offline', '--no-audit', '--no-fund', archive];
+  // npm applies --cpu to optional packages only.
+  const env = { ...process.env, NODE_OPTIONS: `--import=${arm}` };
+  const { code, stderr } = await runProgram('npm', args, { cwd: place, env, accept: 'any' });
   assert.notEqual(code, 0);
   assert.match(stderr, /EBADPLATFORM/);
   assert.deepEqual(globSync('*', { cwd: place }), ['package.json']);
-  const arm = "data:text/javascript,Object.defineProperty(process, 'arch', { value: 'arm' })";
   const forced = await runProgram(NODE, ['--import', arm, program(), 'start'], { cwd: place, accept: 'any' });
   assert.equal(forced.code, 1);
   assert.match(forced.stderr, /^tidegauge needs a 64-bit system/);

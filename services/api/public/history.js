@@ -272,7 +272,10 @@ function remove({ key }) {
 }
 
 /** Shows the readings at the minimum or the maximum of a line. */
-async function inspect(line, figure) {
+async function inspect({ id }, figure) {
+  // Not the line of the list, which can be older than its unit.
+  const line = lines.find((each) => each.id === id);
+  if (line === undefined) return;
   try {
     const offset = offsetOf(line, span.from, zoneName());
     const { findExtreme, openReadings } = await import('./readings-dialog.js');

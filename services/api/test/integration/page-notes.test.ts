@@ -136,9 +136,10 @@ for (const viewport of [WIDE, PHONE]) {
     test(`at ${viewport.width} pixels ${name} marks readings as wrong, and restores them`, async (t) => {
       const api = await startWithPast(t);
       await visit(api, { viewport, hash: `#/history?${TEMPERATURE}&last=7d` }, async (page) => {
-        await until('the peak', async () => (await figure(page, 'max')) === 95);
+        const peak = page.locator('#history-rows .max button');
+        await until('the peak', async () => /^95\s°C$/.test(await peak.innerText()));
         await settled(page);
-        await use(page.locator('#history-rows .max button'));
+        await use(peak);
         const dialog = page.getByRole('dialog', { name: 'Readings' });
         const rows = dialog.locator('tbody tr');
         await until('the peak alone', async () => (await rows.count()) === 1);
