@@ -56,7 +56,7 @@ def before_call(context, case, kwargs):
         if any(field in query for field in ('prefix', 'site', 'city', 'kind', 'year', 'limit')):
             query.pop('device', None)
         case.query = query
-    if case.operation.label == 'GET /v1/readings/series' and isinstance(case.query, dict):
+    if case.operation.label in {'GET /v1/readings/series', 'GET /v1/readings/wrong'} and isinstance(case.query, dict):
         # There is one metric for each device, or one for all.
         metrics = case.query.get('metric')
         case.query['metric'] = metrics[:1] if isinstance(metrics, list) else metrics
