@@ -53,8 +53,8 @@ export function byteBudget(
 
   return (request, response, next) => {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-    // With neither there is no body (RFC 9112 section 6.3).
-    if (request.complete || (length === undefined && encoding === undefined)) return next();
+    // With neither there is no body (RFC 9112 section 6.3). A request that waited for its turn can have all of its body.
+    if (length === undefined && encoding === undefined) return next();
     if (Number(length) > bodyBytes) {
       const detail = `The body of ${length} bytes is too large: at most ${bodyBytes} bytes are accepted.`;
       throw new Problem(413, 'Body too large', detail);

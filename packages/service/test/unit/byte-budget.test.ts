@@ -91,25 +91,37 @@ test('a body that announces more than one may have is refused with 413, also whe
   assert.match(await answer.text(), /The body of 900 bytes is too large: at most 700 bytes are accepted/);
 });
 
-test('a compressed body that is decompressed counts as the largest one, until its answer', async (t) => {
-  const answers: (() => void)[] = [];
-  const app = express();
-  app.post(
-    '/',
-    byteBudget(2000, 1900, 1000, true),
-    express.raw({ type: () => true }),
-    ({ body }, response) => {
-      answers.push(() => response.send(`${body.length}`));
-    },
-  );
-  app.use(problemHandler(createLogger('test', 'silent')));
-  const server = await listen(app, '127.0.0.1', 0, 'the test');
-  t.after(() => server.close(0));
-  const body = gzipSync('x'.repeat(900));
-  const headers = { 'Content-Encoding': 'gzip' };
-  const first = fetch(server.url, { method: 'POST', body, headers });
-  await until('the first', () => answers.length === 1);
-  assert.equal((await fetch(server.url, { method: 'POST', body, headers })).status, 503);
-  answers[0]!();
-  assert.equal(await (await first).text(), '900');
-});
+const TEXT = 'x'.repeat(900);
+const COMPRESSED = { body: gzipSync(TEXT), headers: { 'Content-Encoding': 'gzip' } };
+
+for (const [what, sent] of [
+  ['a compressed body that is decompressed counts as the largest one, until its answer', COMPRESSED],
+  ['a body counts until its answer', { body: TEXT }],
+] as const) {
+  for (const delayMs of [0, 20]) {
+    test(`${what}${delayMs === 0 ? '' : ', also when it waited for its turn'}`, async (t) => {
+      const answers: (() => void)[] = [];
+      const app = express();
+      // On a busy server the whole body has arrived before the request has its turn.
+      if (delayMs > 0) app.use((_request, _response, next) => void setTimeout(next, delayMs));
+      app.post(
+        '/',
+        byteBudget(1900, 1700, 1000, true),
+        express.raw({ type: () => true }),
+        ({ body }, response) => {
+          answers.push(() => response.send(`${body.length}`));
+        },
+      );
+      app.use(problemHandler(createLogger('test', 'silent')));
+      const server = await listen(app, '127.0.0.1', 0, 'the test');
+      t.after(() => server.close(0));
+      const signal = AbortSignal.timeout(10_000);
+      const send = () => fetch(server.url, { method: 'POST', ...sent, signal });
+      const first = send();
+      await until('the first', () => answers.length === 1);
+      assert.equal((await send()).status, 503);
+      answers[0]!();
+      assert.equal(await (await first).text(), '900');
+    });
+  }
+}
