@@ -7,7 +7,8 @@ import { didYouMean } from '@tidegauge/text';
 import { ROOT, setUpAnalysis, setUpPython } from './setup.js';
 import { defaultProcesses, lanesOf, leaveOutStacks, takeJob } from './test-run/lanes.ts';
 import { summarize, type TestRecord } from './test-run/records.ts';
-import { endJobs, runJob } from './test-run/run-job.ts';
+import { repeatsOf, withFlaky } from './test-run/repeats.ts';
+import { endJobs, type JobResult, runJob } from './test-run/run-job.ts';
 import { DEFAULT_SUITES, type Job, jobsOf, SUITES } from './test-run/suites.ts';
 import { refuse, usageProblem } from './usage-problem.ts';
 
@@ -15,6 +16,8 @@ const SCRIPT = 'npm test';
 const CORES = availableParallelism();
 /** The longest silence. */
 const SILENT_MS = 30_000;
+/** More files than these did not fail because of other tests. */
+const MOST_REPEATED = 4;
 
 const HELP = `Usage: npm test -- [SUITE...] [OPTIONS]
 
@@ -32,6 +35,8 @@ Options:
   --install         install missing servers (on Debian as root) and build missing tools
   --processes N     how many test processes run at once; default: ${defaultProcesses([], CORES)}, and one more for the suite stack
   --minutes N       start no stack after this time; the end of the run names those that did not run
+  --repeat          run files with failed tests once more, alone, after all others. Tests that pass then are named as
+                    flaky, which is a mistake to correct, and do not fail the run. At most ${MOST_REPEATED} files are repeated.
   --help            print this text
 
 A test whose server is missing is skipped, with the reason. Under CI=true missing servers are installed, and a server
@@ -46,6 +51,7 @@ const options = {
   install: { type: 'boolean', default: process.env.CI === 'true' },
   processes: { type: 'string' },
   minutes: { type: 'string' },
+  repeat: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -107,8 +113,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const began = performance.now();
-const records: TestRecord[] = [];
+let records: TestRecord[] = [];
 const problems: string[] = [];
+/** The jobs that repeat files with failed tests, by absolute path of the file. */
+const repeats = new Map<string, Job>();
 const lanes = lanesOf(jobs, processes);
 const leftOut: Job[] = [];
 /** Jobs that run, and when a line was printed last. */
@@ -120,6 +128,8 @@ const reminder = setInterval(() => {
   process.stderr.write(`still running: ${[...running].map(({ name }) => name).join(', ')}\n`);
 }, 1000);
 await Promise.all(lanes.map(work));
+if (values.repeat && repeats.size <= MOST_REPEATED)
+  for (const [file, job] of repeats) await repeat(file, job);
 clearInterval(reminder);
 
 process.stdout.write(summarize(records, problems, ROOT));
@@ -137,27 +147,42 @@ function nextJob(lane: readonly Job[][]): Job | undefined {
 
 async function work(lane: readonly Job[][]): Promise<void> {
   for (let job = nextJob(lane); job !== undefined; job = nextJob(lane)) {
-    running.add(job);
-    const result = await runJob(job, { names: values.names ?? null });
-    running.delete(job);
-    printed = performance.now();
+    const result = await runAndReport(job);
+    const isPython = SUITES[job.suite]?.folders !== undefined;
     // Tests that a shared file registers belong to the file that runs them.
-    const [only] = job.files.length === 1 && SUITES[job.suite]?.folders === undefined ? job.files : [];
-    records.push(...result.records.map((record) => (only ? { ...record, file: join(ROOT, only) } : record)));
+    const [only] = job.files.length === 1 && !isPython ? job.files : [];
+    const found = result.records.map((record) => (only ? { ...record, file: join(ROOT, only) } : record));
+    records.push(...found);
     problems.push(...result.problems);
-    const count = (outcome: TestRecord['outcome']): number =>
-      result.records.filter((record) => record.outcome === outcome).length;
-    const failed = count('failed') > 0 || result.problems.length > 0;
-    const skipped = count('skipped') > 0 ? `, ${count('skipped')} skipped` : '';
-    const figures = `${count('passed')} passed${skipped}, ${(result.ms / 1000).toFixed(1)} s`;
-    process.stdout.write(`${failed ? 'FAILED ' : 'ok     '} ${job.name} (${figures})\n`);
-    if (!failed) continue;
-    for (const { name, outcome, reason } of result.records) {
-      if (outcome === 'failed') process.stdout.write(`\n  ${name}\n${indent(reason ?? '')}\n`);
-    }
-    for (const problem of result.problems) process.stdout.write(`\n  ${problem}\n`);
-    if (result.output !== '') process.stdout.write(`\n  Output:\n${indent(result.output)}\n`);
+    for (const [file, again] of repeatsOf(job, found, ROOT)) repeats.set(file, again);
   }
+}
+
+/** Runs a file with failed tests again. When all of its tests pass, those that had failed are flaky. */
+async function repeat(file: string, job: Job): Promise<void> {
+  const again = await runAndReport(job);
+  problems.push(...again.problems);
+  records = withFlaky(records, file, again.records);
+}
+
+async function runAndReport(job: Job): Promise<JobResult> {
+  running.add(job);
+  const result = await runJob(job, { names: values.names ?? null });
+  running.delete(job);
+  printed = performance.now();
+  const count = (outcome: TestRecord['outcome']): number =>
+    result.records.filter((record) => record.outcome === outcome).length;
+  const failed = count('failed') > 0 || result.problems.length > 0;
+  const skipped = count('skipped') > 0 ? `, ${count('skipped')} skipped` : '';
+  const figures = `${count('passed')} passed${skipped}, ${(result.ms / 1000).toFixed(1)} s`;
+  process.stdout.write(`${failed ? 'FAILED ' : 'ok     '} ${job.name} (${figures})\n`);
+  if (!failed) return result;
+  for (const { name, outcome, reason } of result.records) {
+    if (outcome === 'failed') process.stdout.write(`\n  ${name}\n${indent(reason ?? '')}\n`);
+  }
+  for (const problem of result.problems) process.stdout.write(`\n  ${problem}\n`);
+  if (result.output !== '') process.stdout.write(`\n  Output:\n${indent(result.output)}\n`);
+  return result;
 }
 
 function indent(text: string): string {

@@ -7,7 +7,8 @@ export interface TestRecord {
   readonly file: string | null;
   /** Milliseconds. */
   readonly ms: number;
-  readonly outcome: 'passed' | 'failed' | 'skipped';
+  /** flaky: it failed beside other tests, and passed alone. */
+  readonly outcome: 'passed' | 'failed' | 'skipped' | 'flaky';
   /** Of a failure the error, of a skipped test the reason. */
   readonly reason: string | null;
 }
@@ -23,7 +24,7 @@ export function parseRecords(text: string): TestRecord[] {
 
 const SLOWEST = 20;
 
-/** The end of a run: skipped tests by reason, the slowest tests and files, failed tests, totals. */
+/** The end of a run: skipped tests by reason, the slowest tests and files, flaky and failed tests, totals. */
 export function summarize(records: readonly TestRecord[], problems: readonly string[], root: string): string {
   const place = ({ file }: TestRecord): string => (file === null ? '(unknown file)' : relative(root, file));
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1).padStart(7)} s`;
@@ -60,7 +61,9 @@ export function summarize(records: readonly TestRecord[], problems: readonly str
       .slice(0, SLOWEST)
       .map(([file, ms]) => `${seconds(ms)}  ${file}`),
   );
-  section('FAILED:', [...failed.map((record) => `${place(record)}: ${record.name}`), ...problems]);
+  const named = (record: TestRecord): string => `${place(record)}: ${record.name}`;
+  section('FLAKY, because they failed beside other tests and passed alone:', of('flaky').map(named));
+  section('FAILED:', [...failed.map(named), ...problems]);
   const passed = records.length - skipped.length - failed.length;
   lines.push('', `${passed} passed, ${failed.length + problems.length} failed, ${skipped.length} skipped`);
   return `${lines.join('\n')}\n`;

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { ROOT } from '../../setup.js';
 import { parseRecords, summarize, type TestRecord } from '../../test-run/records.ts';
+import { repeatsOf, withFlaky } from '../../test-run/repeats.ts';
 import { runJob } from '../../test-run/run-job.ts';
 import { jobsOf, SUITES } from '../../test-run/suites.ts';
 
@@ -194,6 +195,40 @@ test('the summary names failed tests last, and skipped tests by reason', () => {
     text,
     /FAILED:\n {2}a\.test\.ts: wrong\n {2}job left processes: 7\n\n2 passed, 2 failed, 2 skipped\n$/,
   );
+});
+
+test('tests that failed and pass alone are flaky and named, and others stay failed', () => {
+  const record = (file: string, name: string, outcome: TestRecord['outcome']): TestRecord => {
+    return { name, file: `/root/${file}`, ms: 1, outcome, reason: null };
+  };
+  const records = [
+    record('a.test.ts', 'late', 'failed'),
+    record('a.test.ts', 'right', 'passed'),
+    record('b.test.ts', 'wrong', 'failed'),
+    record('shared.ts', 'of another file', 'failed'),
+  ];
+  const files = ['a.test.ts', 'b.test.ts', 'c.test.ts'];
+  const repeats = repeatsOf({ suite: 'servers', name: 'servers', files }, records, '/root');
+  const repeated = (file: string) => repeats.get(`/root/${file}`)!.files;
+  assert.equal(repeats.size, 3);
+  assert.deepEqual(repeated('a.test.ts'), ['a.test.ts']);
+  assert.deepEqual(repeated('shared.ts'), files);
+  assert.equal(repeatsOf({ suite: 'python', name: 'python', files }, records, '/root').size, 0);
+  const [late, right] = [record('a.test.ts', 'late', 'passed'), record('a.test.ts', 'right', 'passed')];
+  let judged = withFlaky(records, '/root/a.test.ts', [late, right]);
+  judged = withFlaky(judged, '/root/b.test.ts', [record('b.test.ts', 'wrong', 'failed')]);
+  // Another test of the file failed this time: nothing is known of the first.
+  judged = withFlaky(judged, '/root/shared.ts', [
+    record('shared.ts', 'of another file', 'passed'),
+    record('shared.ts', 'a further one', 'failed'),
+  ]);
+  assert.deepEqual(
+    judged.map(({ outcome }) => outcome),
+    ['flaky', 'passed', 'failed', 'failed'],
+  );
+  const text = summarize(judged, [], '/root');
+  assert.match(text, /FLAKY.*\n {2}a\.test\.ts: late\n\nFAILED:\n {2}b\.test\.ts: wrong\n/);
+  assert.match(text, /\n2 passed, 2 failed, 0 skipped\n$/);
 });
 
 test('an incomplete last record is ignored', () => {

@@ -3,7 +3,7 @@ import { after, type TestContext } from 'node:test';
 import { type Browser, startBrowser, type WindowOptions } from '@tidegauge/lab/chromium';
 import { type AlertDocument, now, type Reading } from '@tidegauge/readings';
 import type { Page } from 'playwright-core';
-import { type Api, type ApiOptions, reading, startApi } from './harness.ts';
+import { type Api, type ApiOptions, reading, startApi, until } from './harness.ts';
 
 export const PROBE = 'site-1/boiler/probe-1';
 export const SILO = 'site-2/silo/level-2';
@@ -85,10 +85,26 @@ export async function visit(
     if (options.script !== undefined) await page.addInitScript(options.script);
     await page.goto(`${api.url}/${options.hash ?? ''}`);
     await look(page);
+  } catch (error) {
+    if (complaints.length > 0) (error as Error).message += `\nThe page reported: ${complaints.join('; ')}`;
+    throw error;
   } finally {
     await close();
   }
   assert.deepEqual(complaints, []);
+}
+
+/**
+ * Opens a dialog by a button of the administration and the keyboard, and waits for it.
+ *
+ * @returns the dialog, and a function that waits for a text in it
+ */
+export async function openDialog(page: Page, button: string, name: string) {
+  await page.locator(button).press('Enter');
+  const dialog = page.getByRole('dialog', { name, exact: true });
+  await until(`the dialog ${name}`, () => dialog.isVisible());
+  const has = (text: RegExp) => until(String(text), async () => text.test(await dialog.innerText()));
+  return { dialog, has };
 }
 
 export function textOf(page: Page, selector: string): Promise<string> {

@@ -6,8 +6,7 @@ import type { TestContext } from 'node:test';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { readKeys } from '@tidegauge/service';
-import type { Page } from 'playwright-core';
-import { visit } from '../browser.ts';
+import { openDialog, visit } from '../browser.ts';
 import { startApi, until } from '../harness.ts';
 
 // Keys of the API, and passwords of sensors, on the live page.
@@ -22,15 +21,6 @@ async function start(t: TestContext) {
   const apiKeys = join(folder, 'keys.json');
   const api = await startApi(t, { config: { apiKeys } });
   return { api, keys: () => readKeys(apiKeys)?.keys ?? [] };
-}
-
-/** Presses a button of the administration, and waits for its dialog. */
-async function openDialog(page: Page, button: string, name: string) {
-  await page.locator(button).press('Enter');
-  const dialog = page.getByRole('dialog', { name, exact: true });
-  await until('the dialog', async () => await dialog.isVisible());
-  const has = (text: RegExp) => until(String(text), async () => text.test(await dialog.innerText()));
-  return { dialog, has };
 }
 
 test('the first key signs the visitor in, others are made and revoked, and a text is shown once', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { BACKUP_TOKEN, startBackupPort } from '../backup-port.ts';
-import { startInstallation, visit } from '../browser.ts';
+import { openDialog, startInstallation, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
 // The backups of the store on the live page.
@@ -13,9 +13,7 @@ test('the last backup and the last verified restore are shown, and a backup is m
   const { url, state } = await startBackupPort(t);
   const api = await startInstallation(t, { backup: url, backupToken: BACKUP_TOKEN });
   await visit(api, { viewport: { width: 390, height: 844 }, hash: '#/pipeline' }, async (page) => {
-    await page.locator('#manage-backups').press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Backups', exact: true });
-    const has = (text: RegExp) => until(String(text), async () => text.test(await dialog.innerText()));
+    const { dialog, has } = await openDialog(page, '#manage-backups', 'Backups');
     await has(/1,200 readings, 4 MiB/);
     await has(/No restore was verified yet/);
     const button = dialog.getByRole('button', { name: 'Back up now' });

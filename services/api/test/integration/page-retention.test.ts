@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
-import { startInstallation, visit } from '../browser.ts';
+import { openDialog, startInstallation, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
 // The rules of retention on the live page.
@@ -14,9 +14,7 @@ for (const width of [1366, 390]) {
     api.ingest.deletable = 1200;
     const options = { viewport: { width, height: 844 }, hash: '#/pipeline' };
     await visit(api, options, async (page) => {
-      await page.locator('#manage-retention').press('Enter');
-      const dialog = page.getByRole('dialog', { name: 'Retention', exact: true });
-      const has = (text: RegExp) => until(String(text), async () => text.test(await dialog.innerText()));
+      const { dialog, has } = await openDialog(page, '#manage-retention', 'Retention');
       await has(/No rule\./);
       const add = async (sensor: string, keep: string) => {
         await dialog.getByRole('button', { name: 'Add a rule…' }).click();
