@@ -256,6 +256,7 @@ interface Lock {
 const SERVICE = ['packages/acceptors', 'packages/service', 'packages/text'];
 const STORE = [
   'packages/acceptors',
+  'packages/columns',
   'packages/hbase-client',
   'packages/parallel',
   'packages/readings',
