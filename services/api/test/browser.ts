@@ -100,6 +100,8 @@ export async function visit(
  * @returns the dialog, and a function that waits for a text in it
  */
 export async function openDialog(page: Page, button: string, name: string) {
+  // It is shown when the page knows that the visitor may use it. A hidden button cannot have the focus.
+  await page.locator(button).waitFor();
   await page.locator(button).press('Enter');
   const dialog = page.getByRole('dialog', { name, exact: true });
   await until(`the dialog ${name}`, () => dialog.isVisible());

@@ -11,6 +11,7 @@ const HASH = `#/sensor/${PROBE}`;
 
 async function openAlerts(page: Page) {
   await until('the title', async () => (await textOf(page, '#sensor-title')) === PROBE);
+  await page.locator('#edit-alerts').waitFor();
   await page.locator('#edit-alerts').press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Alerts' });
   await until('the dialog', async () => await dialog.isVisible());

@@ -12,6 +12,7 @@ const LABEL = 'Boiler <b>flow</b>';
 
 async function openDialog(page: Page) {
   await until('the title', async () => (await textOf(page, '#sensor-title')) === PROBE);
+  await page.locator('#edit-sensor').waitFor();
   await page.locator('#edit-sensor').press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Edit the sensor' });
   await until('the dialog', async () => await dialog.isVisible());

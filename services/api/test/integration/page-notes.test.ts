@@ -184,6 +184,7 @@ for (const viewport of [WIDE, PHONE]) {
     const api = await startInstallation(t);
     await visit(api, { viewport, hash: `#/sensor/${PROBE}` }, async (page) => {
       await until('the chart', async () => (await inkIn(page, 'temperature')) > 20);
+      await page.locator('#annotate-sensor').waitFor();
       await page.locator('#annotate-sensor').press('Enter');
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Text').fill(TEXT);
