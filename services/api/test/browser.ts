@@ -95,12 +95,12 @@ export async function visit(
 }
 
 /**
- * Opens a dialog by a button of the administration and the keyboard, and waits for it.
+ * Opens a dialog by a button and the keyboard, and waits for it.
  *
  * @returns the dialog, and a function that waits for a text in it
  */
 export async function openDialog(page: Page, button: string, name: string) {
-  // It is shown when the page knows that the visitor may use it. A hidden button cannot have the focus.
+  // A button appears when the visitor may use it, and a hidden one cannot have the focus.
   await page.locator(button).waitFor();
   await page.locator(button).press('Enter');
   const dialog = page.getByRole('dialog', { name, exact: true });

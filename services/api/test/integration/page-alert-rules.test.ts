@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
-import { PROBE, startInstallation, textOf, visit } from '../browser.ts';
+import { openDialog, PROBE, startInstallation, textOf, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
 const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
@@ -11,10 +11,7 @@ const HASH = `#/sensor/${PROBE}`;
 
 async function openAlerts(page: Page) {
   await until('the title', async () => (await textOf(page, '#sensor-title')) === PROBE);
-  await page.locator('#edit-alerts').waitFor();
-  await page.locator('#edit-alerts').press('Enter');
-  const dialog = page.getByRole('dialog', { name: 'Alerts' });
-  await until('the dialog', async () => await dialog.isVisible());
+  const { dialog } = await openDialog(page, '#edit-alerts', 'Alerts');
   return { dialog, said: () => dialog.locator('.said').innerText() };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
-import { PROBE, startInstallation, textOf, visit } from '../browser.ts';
+import { openDialog, PROBE, startInstallation, textOf, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
 const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
@@ -10,13 +10,9 @@ const test = await testWith('chromium', () => findProgram('chromium', 'chromium'
 const HASH = `#/sensor/${PROBE}`;
 const LABEL = 'Boiler <b>flow</b>';
 
-async function openDialog(page: Page) {
+async function openEditor(page: Page) {
   await until('the title', async () => (await textOf(page, '#sensor-title')) === PROBE);
-  await page.locator('#edit-sensor').waitFor();
-  await page.locator('#edit-sensor').press('Enter');
-  const dialog = page.getByRole('dialog', { name: 'Edit the sensor' });
-  await until('the dialog', async () => await dialog.isVisible());
-  return dialog;
+  return (await openDialog(page, '#edit-sensor', 'Edit the sensor')).dialog;
 }
 
 for (const width of [1366, 390]) {
@@ -26,7 +22,7 @@ for (const width of [1366, 390]) {
     const before = { name: PROBE, ...known, attributes: { floor: 2 } };
     await api.store.devices.put(before);
     await visit(api, { viewport: { width, height: 844 }, hash: HASH }, async (page) => {
-      const dialog = await openDialog(page);
+      const dialog = await openEditor(page);
       await dialog.getByLabel('Label').fill(LABEL);
       await dialog.getByLabel('Site').fill('Cellar');
       await dialog.getByLabel('City').fill('');
@@ -70,11 +66,11 @@ test('without a change nothing is stored, and with an unavailable store the dial
   const api = await startInstallation(t);
   const expect = /Failed to load resource.* 503/;
   await visit(api, { viewport: { width: 1366, height: 844 }, hash: HASH, expect }, async (page) => {
-    const dialog = await openDialog(page);
+    const dialog = await openEditor(page);
     await dialog.getByRole('button', { name: 'Save' }).click();
     await until('the end', async () => (await page.locator('dialog').count()) === 0);
     assert.equal(await textOf(page, '#sensor-said'), '');
-    const again = await openDialog(page);
+    const again = await openEditor(page);
     await again.getByLabel('Label').fill('Flow');
     api.outage.cut = true;
     await again.getByRole('button', { name: 'Save' }).click();
