@@ -3,7 +3,7 @@ export type { Sides, Watch } from './compare-device.ts';
 export { COPY_TABLE, type CopyState, isEmptyStore, placeOf, readState, writeState } from './copy-record.ts';
 export { type CopyResult, copyStore } from './copy-store.ts';
 export type { DayDifference, Differences } from './differences.ts';
-export { type DayDigest, DeviceDigest, dayName, SumDigest } from './digest.ts';
+export { DAY_US, type DayDigest, DeviceDigest, dayName, SumDigest } from './digest.ts';
 export { openExisting, READABLE, withSides } from './open-sides.ts';
 export { patiently } from './patiently.ts';
 export { duration, number, Progress, type ProgressOutput } from './progress.ts';

@@ -11,6 +11,7 @@ import {
 } from '@tidegauge/service';
 import {
   ConfigError,
+  checkedText,
   defineCommand,
   defineConfig,
   duration,
@@ -32,15 +33,7 @@ const common = defineConfig({
   },
 });
 
-const device: Kind<string> = {
-  takes: 'the name of a device',
-  placeholder: 'DEVICE',
-  parse(value) {
-    const problem = deviceNameProblem(value);
-    if (problem !== null) throw new Error(problem);
-    return value;
-  },
-};
+const device = checkedText('the name of a device', 'DEVICE', deviceNameProblem);
 
 const keyName: Kind<string> = {
   takes: 'a text of 1 to 100 characters',

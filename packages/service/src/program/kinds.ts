@@ -39,6 +39,22 @@ export function text(takes = 'a text', placeholder?: string): Kind<string> {
   };
 }
 
+/** A text with a rule. @param problemOf why a text cannot be used, or null */
+export function checkedText(
+  takes: string,
+  placeholder: string,
+  problemOf: (value: string) => string | null,
+): Kind<string> {
+  return {
+    takes,
+    placeholder,
+    parse(value) {
+      const problem = problemOf(value);
+      return problem === null ? value : fail(problem);
+    },
+  };
+}
+
 /** The longest list of choices that the help prints in place of a placeholder. */
 const INLINE_CHOICES = 24;
 

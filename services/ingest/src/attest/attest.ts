@@ -1,4 +1,4 @@
-import { dayName, metricsOf, type Progress, patiently } from '@tidegauge/copy';
+import { DAY_US, dayName, metricsOf, type Progress, patiently } from '@tidegauge/copy';
 import { isWithin } from '@tidegauge/service';
 import { compareText, type Store } from '@tidegauge/storage';
 import type { SequenceLedger } from '../ledger/sequence-ledger.ts';
@@ -9,7 +9,6 @@ import { type FoundDay, readDay } from './day-facts.ts';
 import type { AttestationTotals, AttestedBoot, AttestedDay } from './document.ts';
 import { gapsOf, type JudgedNumbers, judge, sizeOf } from './gaps.ts';
 
-const DAY_US = 86_400_000_000;
 /** Days of one device that are read at the same time. */
 const DAYS_AT_ONCE = 4;
 

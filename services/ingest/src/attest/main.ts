@@ -5,6 +5,7 @@ import { deviceNameProblem, formatTime, now } from '@tidegauge/readings';
 import { ConfigError, lockDirectory } from '@tidegauge/service';
 import {
   boolean,
+  checkedText,
   defineCommand,
   defineConfig,
   EXIT,
@@ -39,15 +40,7 @@ const day: Kind<number> = {
   },
 };
 
-const deviceName: Kind<string> = {
-  takes: 'the name of a device',
-  placeholder: 'DEVICE',
-  parse(value) {
-    const problem = deviceNameProblem(value);
-    if (problem !== null) throw new Error(problem);
-    return value;
-  },
-};
+const deviceName = checkedText('the name of a device', 'DEVICE', deviceNameProblem);
 
 const settings = defineConfig({
   action: {

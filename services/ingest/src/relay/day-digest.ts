@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DeviceDigest, metricsOf } from '@tidegauge/copy';
+import { DAY_US, DeviceDigest, metricsOf } from '@tidegauge/copy';
 import type { Reading } from '@tidegauge/readings';
 import type { RangeCursor, Store } from '@tidegauge/storage';
 
-const DAY_US = 86_400_000_000;
 /** The day of the latest time of a reading, counted since the epoch. */
 export const MOST_DAY = Math.floor(Number.MAX_SAFE_INTEGER / DAY_US);
 /** Readings that are read at once. In between, other work has time. */
