@@ -75,7 +75,7 @@ const SETTINGS = defineConfig({
   heal: {
     kind: boolean(),
     default: 'false',
-    help: 'Sensors keep what they sent, and send it again when ingest requests it. Then what the broker loses must be stored too.',
+    help: 'Sensors keep what they sent, and send it again when ingest requests it. Then numbered readings that the broker loses must be stored too.',
   },
   picture: { kind: outputFile(), help: 'Draw the run over time to this file as SVG.' },
   seed,
@@ -104,7 +104,7 @@ export const program = defineBench({
       replicas: profile.replicas,
       disks: disksOf(profile),
       links: linksOf(profile, store),
-      brokerLoses: brokerLoses(profile) && !heal,
+      brokerLoses: brokerLoses(profile),
       systemCalls: changesSystemCalls(profile),
       environment: { ACK: ack, ...(ack === 'received' ? { SPOOL_MAX_BYTES: '0' } : {}) },
     };

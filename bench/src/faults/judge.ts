@@ -7,6 +7,7 @@ import { NODE, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
 import type { Scene } from './scene.ts';
 import { BOOT, METRIC, numberIn } from './streams.ts';
 import type { Flow } from './traffic.ts';
+import type { Witness } from './witness.ts';
 
 const VERIFY_MS = 3_600_000;
 /** Ranges of missing readings, and undecodable messages, that are listed. All are counted. */
@@ -31,6 +32,17 @@ export interface Verdict {
 
 /** Whether ingest must have a message: it was acknowledged, and not lost before ingest received it. */
 export type Owed = (flow: Flow, number: number) => boolean;
+
+/**
+ * @param witness what ingest acknowledged to a broker that loses messages; null: the broker loses none
+ * @param heals sensors send numbered readings again that the broker lost. An undecodable message has no number that ingest
+ *   could request, so what the broker lost of these stays lost.
+ */
+export function owedTo(witness: Pick<Witness, 'has'> | null, heals: boolean): Owed {
+  return ({ stream: { kind }, acknowledged }, number) =>
+    acknowledged.has(number) &&
+    (witness === null || (heals && kind !== 'undecodable') || witness.has(kind, number));
+}
 
 /** Messages that the broker acknowledged to a sensor, and lost before ingest had acknowledged them to the broker. */
 export interface BrokerLoss {

@@ -11,6 +11,7 @@ import {
   judgeQuarantine,
   judgeReadings,
   type Owed,
+  owedTo,
   type Quarantined,
   type Verdict,
 } from './judge.ts';
@@ -115,9 +116,7 @@ export async function runProfile(options: RunOptions, { closers, signal }: Bench
   await run.all();
   traffic.end();
   const { flows, times } = traffic;
-  const { witness } = scene;
-  const owed: Owed = ({ stream, acknowledged }, number) =>
-    acknowledged.has(number) && (witness === null || witness.has(stream.kind, number));
+  const owed = owedTo(scene.witness, options.heals);
   await run.settle();
   const [first] = scene.replicas;
   const look = async (): Promise<void> => {

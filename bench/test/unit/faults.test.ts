@@ -4,7 +4,7 @@ import { STORES } from '@tidegauge/loadtests/targets/store-places';
 import { compileTopicTemplate, DecodeError, formats, type LedgerDocument, now } from '@tidegauge/readings';
 import { seeded } from '@tidegauge/workload';
 import { AcknowledgementTimes } from '../../src/faults/acknowledgement-times.ts';
-import type { Owed } from '../../src/faults/judge.ts';
+import { type Owed, owedTo } from '../../src/faults/judge.ts';
 import { LedgerWatch } from '../../src/faults/ledger-watch.ts';
 import { NumberSet } from '../../src/faults/number-set.ts';
 import { disksOf, PROFILES, randomProfile, storesOf } from '../../src/faults/profiles.ts';
@@ -173,6 +173,21 @@ test('readings that sensors lost must be listed by ingest, and stay listed', () 
     ...{ lost: 4, listed: 2, wrong: second - first - 1 },
     ...{ wentBack: 1, truncated: false },
   });
+});
+
+test('with healing, only undecodable messages may be lost by the broker', () => {
+  const flow = flowOf(10);
+  const undecodable: Flow = {
+    ...flow,
+    stream: makeStream({ kind: 'undecodable', share: 1, devices: 2, connections: 1 }, 1000),
+  };
+  const handed = { has: (_kind: StreamKind, number: number) => number < 3 };
+  const ofBoth = (owed: Owed, number: number) => [owed(flow, number), owed(undecodable, number)];
+  assert.deepEqual(ofBoth(owedTo(null, true), 5), [true, true]);
+  assert.deepEqual(ofBoth(owedTo(handed, false), 2), [true, true]);
+  assert.deepEqual(ofBoth(owedTo(handed, false), 5), [false, false]);
+  assert.deepEqual(ofBoth(owedTo(handed, true), 5), [true, false]);
+  assert.deepEqual(ofBoth(owedTo(handed, true), 10), [false, false]);
 });
 
 test('what is missing, stored twice or never acknowledged fails a run, and what the broker lost does not', () => {
