@@ -1,4 +1,4 @@
-import { type Chromium, launchChromium } from '@tidegauge/lab/chromium';
+import { launchChromium } from '@tidegauge/lab/chromium';
 import { showNumber } from '@tidegauge/loadtests/results/show-number';
 import { quantile } from '@tidegauge/loadtests/results/statistics';
 import { textTable } from '@tidegauge/loadtests/results/table';
@@ -12,6 +12,7 @@ import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import type { ServiceProcess } from '@tidegauge/test-support/service-process';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/define-bench.ts';
 import { type Filled, fillFleet, fillHistory, METRIC, SITE, sensorOf } from '../src/page/fill-site.ts';
+import { openProfile, type Profile } from '../src/page/tab.ts';
 import { type Step, WatchedPage } from '../src/page/watched-page.ts';
 
 /**
@@ -30,7 +31,6 @@ const SETTINGS = defineConfig({
 });
 
 const SENSORS = 20;
-const WINDOW = { width: 1366, height: 768 };
 const MIB = 2 ** 20;
 /** The range that the page shows before a click on `All`. */
 const BEFORE = 'last=1d';
@@ -142,22 +142,23 @@ async function measureStore(store: string, size: Size, context: BenchContext): P
   process.stderr.write(
     `${store}: ${showNumber(filled.readings)} readings with rollups in ${showNumber(filled.seconds)} s\n`,
   );
-  const browser = await launchChromium({ viewport: WINDOW });
+  const browser = await launchChromium();
   closers.add(() => browser.close());
-  const blank = await WatchedPage.open(browser, 'about:blank');
+  const profile = await openProfile(browser);
+  const blank = await WatchedPage.open(profile, 'about:blank');
   const { process: empty } = await blank.memory();
   await blank.close();
   const histories = await withApi(site, async (api) => {
     const found: History[] = [];
     for (const lines of [1, size.sensors])
-      found.push(await measureHistory(browser, api, { lines, empty }, size, signal));
+      found.push(await measureHistory(profile, api, { lines, empty }, size, signal));
     return found;
   });
   const fleets: Fleet[] = [];
   for (const sensors of [size.sensors, size.fleet]) {
     const url = await places.create(`fleet${sensors}`);
     await fillFleet(url, sensors);
-    fleets.push(await withApi(url, (api) => measureFleet(browser, api, sensors)));
+    fleets.push(await withApi(url, (api) => measureFleet(profile, api, sensors)));
   }
   return { store, filled, emptyTab: empty, histories, fleets };
 }
@@ -183,7 +184,7 @@ async function withApi<T>(store: string, measure: (api: ServiceProcess) => Promi
 }
 
 async function measureHistory(
-  browser: Chromium,
+  profile: Profile,
   api: ServiceProcess,
   { lines, empty }: { readonly lines: number; readonly empty: number },
   size: Size,
@@ -192,7 +193,7 @@ async function measureHistory(
   const shown = lines === 1 ? `s=${sensorOf(0)}/${METRIC}` : `g=${METRIC}/${SITE}`;
   const open = async () => {
     signal.throwIfAborted();
-    const page = await WatchedPage.open(browser, `${api.url}/#/history?${shown}&${BEFORE}`);
+    const page = await WatchedPage.open(profile, `${api.url}/#/history?${shown}&${BEFORE}`);
     await page.settled(lines);
     await page.pause(LOOK_MS);
     return page;
@@ -237,13 +238,13 @@ async function measureHistory(
   }
 }
 
-async function measureFleet(browser: Chromium, api: ServiceProcess, sensors: number): Promise<Fleet> {
+async function measureFleet(profile: Profile, api: ServiceProcess, sensors: number): Promise<Fleet> {
   // As in `measureHistory`.
-  const warm = await WatchedPage.open(browser, `${api.url}/`);
+  const warm = await WatchedPage.open(profile, `${api.url}/`);
   await warm.listed(sensors);
   await warm.close();
   await api.longestTurn();
-  const page = await WatchedPage.open(browser, `${api.url}/`);
+  const page = await WatchedPage.open(profile, `${api.url}/`);
   try {
     const listedMs = await page.listed(sensors);
     await page.pause(REST_MS);

@@ -1,8 +1,7 @@
-import type { Chromium } from '@tidegauge/lab/chromium';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntil } from '@tidegauge/process';
 import { memoryOf } from '@tidegauge/test-support/process-usage';
-
-type Page = Awaited<ReturnType<Chromium['context']['newPage']>>;
+import { type Place, type Profile, Tab } from './tab.ts';
 
 /** Times from an input to what it changes in the history view, milliseconds. */
 export interface Step {
@@ -24,6 +23,8 @@ export interface TabMemory {
 
 const WAIT = { timeoutMs: 60_000, pollMs: 50 };
 const SURFACE = '#history-surface';
+/** Between two keys of a search. */
+const KEY_MS = 50;
 /** The wheel's distance that doubles the time shown (services/api/public/gestures.js), pixels. */
 const DOUBLING = 240;
 
@@ -79,97 +80,101 @@ const METER = `globalThis.meter = (() => {
 
 /** The live page in a browser, with measurements of what an input changes. */
 export class WatchedPage {
-  readonly #page: Page;
+  readonly #tab: Tab;
 
-  private constructor(page: Page) {
-    this.#page = page;
+  private constructor(tab: Tab) {
+    this.#tab = tab;
   }
 
   /** Opens an address of the page in a new tab. */
-  static async open({ context }: Chromium, address: string): Promise<WatchedPage> {
-    const page = await context.newPage();
-    await page.addInitScript(METER);
-    await page.goto(address);
-    return new WatchedPage(page);
+  static async open(profile: Profile, address: string): Promise<WatchedPage> {
+    return new WatchedPage(await Tab.open(profile, address, METER));
   }
 
   close(): Promise<void> {
-    return this.#page.close();
+    return this.#tab.close();
   }
 
   /** Waits until the history view has so many lines, and nothing of it is being read. */
   async settled(lines: number): Promise<void> {
-    await waitUntil(`${lines} lines`, () => this.#evaluate<boolean>(`meter.isSettled(${lines})`), WAIT);
+    await waitUntil(`${lines} lines`, () => this.#tab.evaluate(`meter.isSettled(${lines})`), WAIT);
   }
 
   /** Clicks on the button of a range, such as `All`. */
   range(label: string): Promise<Step> {
-    const button = this.#page.locator('#history-ranges').getByRole('button', { name: label, exact: true });
-    return this.#step(() => button.click());
+    const buttons = '[...document.querySelectorAll("#history-ranges button")]';
+    const button = `${buttons}.find((each) => each.textContent.trim() === ${JSON.stringify(label)})`;
+    return this.#step(async () => this.#tab.click(await this.#middleOf(button)));
   }
 
   /** Turns the wheel at a share of the chart's width, from 0 to 1, so that the time shown is halved, or doubled. */
   async zoom(direction: 'in' | 'out', share: number): Promise<Step> {
-    const { x, y, width, height } = (await this.#page.locator(SURFACE).boundingBox())!;
-    await this.#page.mouse.move(x + share * width, y + height / 2);
-    return this.#step(() => this.#page.mouse.wheel(0, direction === 'in' ? -DOUBLING : DOUBLING));
+    const at = await this.#placeIn(`document.querySelector('${SURFACE}')`, share, 0.5);
+    return this.#step(() => this.#tab.wheel(at, direction === 'in' ? -DOUBLING : DOUBLING));
   }
 
   /** Waits until the list has all sensors. Resolves to the time since the page was opened, milliseconds. */
   async listed(sensors: number): Promise<number> {
     const wanted = JSON.stringify(sensors.toLocaleString('en'));
-    const isListed = () => this.#evaluate<boolean>(`meter.listed() === ${wanted}`);
+    const isListed = () => this.#tab.evaluate<boolean>(`meter.listed() === ${wanted}`);
     await waitUntil(`${sensors} sensors in the list`, isListed, WAIT);
-    return this.#evaluate('performance.now()');
+    return this.#tab.evaluate('performance.now()');
   }
 
   /** Scrolls the list of sensors, notch by notch. */
   async scrollList(notches: number): Promise<void> {
-    const { x, y, width, height } = (await this.#page.locator('#sensor-list').boundingBox())!;
-    await this.#page.mouse.move(x + width / 2, y + height / 2);
+    const list = "document.querySelector('#sensor-list')";
+    const [at, height] = [
+      await this.#middleOf(list),
+      await this.#tab.evaluate<number>(`${list}.clientHeight`),
+    ];
     for (let notch = 0; notch < notches; notch += 1) {
-      await this.#page.mouse.wheel(0, height);
+      await this.#tab.wheel(at, height);
       await this.pause(100);
     }
   }
 
   /** Types words into the search box, and removes them again. */
   async search(words: string): Promise<void> {
-    const box = this.#page.locator('#search');
-    await box.pressSequentially(words, { delay: 50 });
-    for (const _ of words) await box.press('Backspace', { delay: 50 });
+    await this.#tab.click(await this.#middleOf("document.querySelector('#search')"));
+    for (const letter of words) await this.#type({ key: letter, text: letter });
+    for (const _ of words) await this.#type({ key: 'Backspace', windowsVirtualKeyCode: 8 });
   }
 
   async pause(ms: number): Promise<void> {
-    await this.#page.waitForTimeout(ms);
+    await sleep(ms);
   }
 
   /** The longest task since the last call, milliseconds. Tasks of up to 50 ms count as 0. */
   takeLongest(): Promise<number> {
-    return this.#evaluate('meter.takeLongest()');
+    return this.#tab.evaluate('meter.takeLongest()');
   }
 
   async memory(): Promise<TabMemory> {
-    const context = this.#page.context();
-    const tab = await context.newCDPSession(this.#page);
-    await tab.send('HeapProfiler.collectGarbage');
-    const { usedSize } = await tab.send('Runtime.getHeapUsage');
-    await tab.detach();
-    const browser = await context.browser()!.newBrowserCDPSession();
-    const { processInfo } = await browser.send('SystemInfo.getProcessInfo');
-    await browser.detach();
+    const heap = await this.#tab.collect();
     // Chromium keeps a spare process, which is smaller.
-    const tabs = processInfo.filter(({ type }) => type === 'renderer');
-    return { process: Math.max(...tabs.map(({ id }) => memoryOf(id).anonymous)), heap: usedSize };
+    const processes = await this.#tab.processes();
+    return { process: Math.max(...processes.map((id) => memoryOf(id).anonymous)), heap };
   }
 
   async #step(act: () => Promise<void>): Promise<Step> {
-    await this.#evaluate('meter.watch()');
+    await this.#tab.evaluate('meter.watch()');
     await act();
-    return this.#evaluate('meter.step');
+    return this.#tab.evaluate('meter.step');
   }
 
-  #evaluate<T>(expression: string): Promise<T> {
-    return this.#page.evaluate(expression) as Promise<T>;
+  async #type(key: Parameters<Tab['press']>[0]): Promise<void> {
+    await this.#tab.press(key);
+    await this.pause(KEY_MS);
+  }
+
+  #middleOf(element: string): Promise<Place> {
+    return this.#placeIn(element, 0.5, 0.5);
+  }
+
+  /** @param element an expression */
+  async #placeIn(element: string, across: number, down: number): Promise<Place> {
+    const of = `{ x: box.x + ${across} * box.width, y: box.y + ${down} * box.height }`;
+    return this.#tab.evaluate(`((box) => (${of}))(${element}.getBoundingClientRect())`);
   }
 }
