@@ -9,7 +9,7 @@ import type { Closers } from '@tidegauge/loadtests/targets/closers';
 import { isEmbedded, STORES, startStorePlaces } from '@tidegauge/loadtests/targets/store-places';
 import { freePort, waitUntil } from '@tidegauge/process';
 import { fetchFor } from '@tidegauge/service';
-import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/program';
+import { defineConfig, duration, integer, list, oneOf, run } from '@tidegauge/service/program';
 import { openStore, type Store } from '@tidegauge/storage';
 import { type SeededRandom, seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
@@ -40,6 +40,10 @@ const settings = defineConfig({
   },
   rate: { kind: integer(1, 50_000), help: 'Messages per second of all boards. Default: 3,000, or 600.' },
   cuts: { kind: integer(0, 10_000), help: 'Cuts of the link. Default: 50, or 4.' },
+  hold: {
+    kind: duration(0.1, 86_400),
+    help: 'Length of the last cut, whose backlog is measured. Default: 60s, or 3s.',
+  },
   seed,
   quick,
   json,
@@ -95,13 +99,16 @@ export const program = defineBench({
   summary: 'Relays from boards to a centre while links, processes and power fail, and compares all stores.',
   details: 'Ends with 1 if something is missing, stored twice or different. Power cuts need root.',
   settings,
-  check: ({ messages, rate, cuts, quick, ...rest }) => ({
-    ...rest,
-    messages: messages ?? (quick ? 4000 : 1_000_000),
-    rate: rate ?? (quick ? 600 : 3000),
-    cuts: cuts ?? (quick ? 4 : 50),
-    pace: quick ? QUICK_PACE : PACE,
-  }),
+  check({ messages, rate, cuts, hold, quick, ...rest }) {
+    const pace = quick ? QUICK_PACE : PACE;
+    return {
+      ...rest,
+      messages: messages ?? (quick ? 4000 : 1_000_000),
+      rate: rate ?? (quick ? 600 : 3000),
+      cuts: cuts ?? (quick ? 4 : 50),
+      pace: { ...pace, lastCutSeconds: hold ?? pace.lastCutSeconds },
+    };
+  },
   async run(_config, { store, boards: stores, messages, rate, cuts, pace, seed }, { closers, signal }) {
     const random = seeded(seed, STREAMS.faults);
     const link = await openLink(closers);
@@ -121,7 +128,7 @@ export const program = defineBench({
       boards.push({ ...site, traffic });
     }
     const sent = (): number => boards.reduce((sum, { traffic }) => sum + traffic.sent, 0);
-    const before = performance.now();
+    const start = performance.now();
     for (let cut = 1; cut <= cuts || sent() < messages; cut++) {
       signal.throwIfAborted();
       await sleepFor(pace.betweenSeconds * random.double(), signal);
@@ -135,17 +142,19 @@ export const program = defineBench({
       () => boards.every(({ traffic }) => traffic.isAcknowledged),
       { timeoutMs: ACKNOWLEDGED_MS },
     );
-    const waiting = await waitingBytes(boards);
+    const before = await linkOf(boards);
     await centre.replica.ledger();
     const storedBefore = centre.replica.counts.stored;
     await link.change(null);
     const begin = performance.now();
-    await waitUntil('the centre to have everything', async () => (await waitingBytes(boards)) === 0, {
+    await waitUntil('the centre to have everything', async () => (await linkOf(boards)).backlogBytes === 0, {
       timeoutMs: RELAYED_MS,
     });
     const seconds = (performance.now() - begin) / 1000;
     await centre.replica.ledger();
     const caughtUp = (centre.replica.counts.stored - storedBefore) / seconds;
+    const after = await linkOf(boards);
+    const bytesPerReading = (after.sentBytes - before.sentBytes) / (after.received - before.received);
     for (const { replica } of [...boards, centre]) await replica.stop();
     const results: Result[] = [];
     for (const board of boards) results.push(await judge(board, centre));
@@ -153,16 +162,16 @@ export const program = defineBench({
     const centreBytes = centre.replica.peakBytes;
     process.stdout.write(textOf(results));
     process.stdout.write(
-      `\n${published} messages in ${((begin - before) / 1000).toFixed(0)} s, ${cuts} cuts of the link\n` +
-        `backlog of ${pace.lastCutSeconds} s: ${(waiting / 2 ** 20).toFixed(1)} MiB, sent in ${seconds.toFixed(1)} s, ` +
-        `${showNumber(caughtUp)} readings/s\npeak memory of the centre's ingest: ${mebibytes(centreBytes)}\n`,
+      `\n${published} messages in ${((begin - start) / 1000).toFixed(0)} s, ${cuts} cuts of the link\n` +
+        `backlog of ${pace.lastCutSeconds} s: ${mebibytes(before.backlogBytes)}, sent in ${seconds.toFixed(1)} s, ` +
+        `${showNumber(caughtUp)} readings/s, ${showNumber(bytesPerReading)} bytes on the link per reading\npeak memory of the centre's ingest: ${mebibytes(centreBytes)}\n`,
     );
     const failure = results.flatMap(problemsOf).join('\n');
     return {
       setup: { store, stores, rate, cuts, seed },
       published,
       results,
-      backlog: { bytes: waiting, seconds, readingsPerSecond: caughtUp },
+      backlog: { bytes: before.backlogBytes, seconds, readingsPerSecond: caughtUp, bytesPerReading },
       centrePeakBytes: centreBytes,
       ...(failure === '' ? {} : { failure }),
     };
@@ -246,15 +255,28 @@ async function fail(cut: number, { link, centre, boards, pace, random, signal }:
   await link.change(null);
 }
 
-/** What waits on the disks of all boards. @throws {Error} while one of them does not answer */
-async function waitingBytes(boards: readonly Board[]): Promise<number> {
-  let bytes = 0;
+/** What waits on the disks of boards, and the readings and bytes that they sent since their starts. */
+interface LinkCounts {
+  readonly backlogBytes: number;
+  readonly received: number;
+  readonly sentBytes: number;
+}
+
+/** Of all boards. @throws {Error} while one does not answer */
+async function linkOf(boards: readonly Board[]): Promise<LinkCounts> {
+  const all: LinkCounts[] = [];
   for (const { replica } of boards) {
     const answer = await fetchFor('read /relay', `${replica.url}/relay`, { timeoutMs: REQUEST_MS });
-    const { centres } = (await answer.json()) as { centres: readonly { backlogBytes: number }[] };
-    bytes += centres[0]!.backlogBytes;
+    const { centres } = (await answer.json()) as { centres: readonly LinkCounts[] };
+    all.push(centres[0]!);
   }
-  return bytes;
+  const total = (pick: (counts: LinkCounts) => number): number =>
+    all.reduce((sum, each) => sum + pick(each), 0);
+  return {
+    backlogBytes: total(({ backlogBytes }) => backlogBytes),
+    received: total(({ received }) => received),
+    sentBytes: total(({ sentBytes }) => sentBytes),
+  };
 }
 
 async function judge({ name, store, traffic, url, replica }: Board, centre: Site): Promise<Result> {
