@@ -11,7 +11,7 @@ import { summarize, type TestRecord } from './test-run/records.ts';
 import { repeatsOf, withFlaky } from './test-run/repeats.ts';
 import { endJobs, type JobResult, runJob } from './test-run/run-job.ts';
 import { DEFAULT_SUITES, type Job, jobsOf, SUITES } from './test-run/suites.ts';
-import { type FileTime, fileTimes, timesTable } from './test-run/times.ts';
+import { type FileTime, fileTimes, processorTime, timesTable } from './test-run/times.ts';
 import { refuse, usageProblem } from './usage-problem.ts';
 
 const SCRIPT = 'npm test';
@@ -118,6 +118,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const began = performance.now();
+const before = processorTime();
 let records: TestRecord[] = [];
 const problems: string[] = [];
 const times: FileTime[] = [];
@@ -151,7 +152,11 @@ if (leftOut.length > 0) {
   process.stdout.write(`\nNOT RUN, because ${limit} minutes were over:\n`);
   for (const { name } of leftOut) process.stdout.write(`  ${name}\n`);
 }
-process.stdout.write(`${minutes(performance.now() - began)} on ${processes} processes at once\n`);
+const after = processorTime();
+const busy = Math.round((100 * (after.busy - before.busy)) / (after.total - before.total));
+process.stdout.write(
+  `${minutes(performance.now() - began)} on ${processes} processes at once, the processors were busy for ${busy} % of it\n`,
+);
 process.exitCode = problems.length > 0 || records.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 
 function nextJob(lane: readonly Job[][]): Job | undefined {

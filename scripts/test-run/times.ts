@@ -1,3 +1,4 @@
+import { cpus } from 'node:os';
 import { relative } from 'node:path';
 import type { TestRecord } from './records.ts';
 
@@ -42,4 +43,11 @@ export function timesTable(
   const sums = [...suites].map(([suite, ms]) => line(ms, suite));
   const text = ['', `The ${most} slowest files:`, ...lines, '', 'All processes of each suite:', ...sums, ''];
   return text.join('\n');
+}
+
+/** Time of all processors since the start of this machine, milliseconds, and the part in which they ran something. */
+export function processorTime(): { readonly total: number; readonly busy: number } {
+  const times = cpus().map((cpu) => cpu.times);
+  const total = times.reduce((sum, { user, nice, sys, irq, idle }) => sum + user + nice + sys + irq + idle, 0);
+  return { total, busy: total - times.reduce((sum, { idle }) => sum + idle, 0) };
 }

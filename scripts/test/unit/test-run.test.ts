@@ -8,7 +8,7 @@ import { parseRecords, summarize, type TestRecord } from '../../test-run/records
 import { repeatsOf, withFlaky } from '../../test-run/repeats.ts';
 import { runJob } from '../../test-run/run-job.ts';
 import { jobsOf, SUITES } from '../../test-run/suites.ts';
-import { fileTimes, timesTable } from '../../test-run/times.ts';
+import { fileTimes, processorTime, timesTable } from '../../test-run/times.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-test-run-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -220,6 +220,14 @@ test('a file has the time of its process, or of its tests if it shares one, and 
   assert.deepEqual(text.match(/\w\.test\.ts/g), ['b.test.ts', 'c.test.ts']);
   assert.match(text, /^ +1\.7 s {2}servers +1 tests {2}c\.test\.ts$/m);
   assert.match(text, /^ +61\.7 s {2}servers$/m);
+});
+
+test('a loop makes a processor busy', () => {
+  const before = processorTime();
+  for (const end = performance.now() + 200; performance.now() < end; );
+  const { total, busy } = processorTime();
+  assert.ok(busy - before.busy >= 100, `${busy - before.busy} ms`);
+  assert.ok(busy - before.busy <= total - before.total);
 });
 
 test('tests that failed and pass alone are flaky and named, and others stay failed', () => {
