@@ -48,6 +48,9 @@ export function timesTable(
 /** Time of all processors since the start of this machine, milliseconds, and the part in which they ran something. */
 export function processorTime(): { readonly total: number; readonly busy: number } {
   const times = cpus().map((cpu) => cpu.times);
-  const total = times.reduce((sum, { user, nice, sys, irq, idle }) => sum + user + nice + sys + irq + idle, 0);
+  const total = times.reduce(
+    (sum, { user, nice, sys, irq, idle }) => sum + user + nice + sys + irq + idle,
+    0,
+  );
   return { total, busy: total - times.reduce((sum, { idle }) => sum + idle, 0) };
 }
