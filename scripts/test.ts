@@ -1,6 +1,7 @@
 // Runs test suites and reports failures, skipped tests and slow tests.
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
 import { didYouMean } from '@tidegauge/text';
@@ -10,6 +11,7 @@ import { summarize, type TestRecord } from './test-run/records.ts';
 import { repeatsOf, withFlaky } from './test-run/repeats.ts';
 import { endJobs, type JobResult, runJob } from './test-run/run-job.ts';
 import { DEFAULT_SUITES, type Job, jobsOf, SUITES } from './test-run/suites.ts';
+import { type FileTime, fileTimes, processorTime, timesTable } from './test-run/times.ts';
 import { refuse, usageProblem } from './usage-problem.ts';
 
 const SCRIPT = 'npm test';
@@ -18,6 +20,9 @@ const CORES = availableParallelism();
 const SILENT_MS = 30_000;
 /** More files than these did not fail because of other tests. */
 const MOST_REPEATED = 4;
+/** Slowest files that are printed, and that are written to the file. */
+const [PRINTED, WRITTEN] = [20, 40];
+const TIMES = join(ROOT, 'results', 'test-times.txt');
 
 const HELP = `Usage: npm test -- [SUITE...] [OPTIONS]
 
@@ -113,8 +118,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const began = performance.now();
+const before = processorTime();
 let records: TestRecord[] = [];
 const problems: string[] = [];
+const times: FileTime[] = [];
+/** The time of all processes of a suite, milliseconds. */
+const suiteTimes = new Map<string, number>();
 /** The jobs that repeat files with failed tests, by absolute path of the file. */
 const repeats = new Map<string, Job>();
 const lanes = lanesOf(jobs, processes);
@@ -132,12 +141,22 @@ if (values.repeat && repeats.size <= MOST_REPEATED)
   for (const [file, job] of repeats) await repeat(file, job);
 clearInterval(reminder);
 
+process.stdout.write(timesTable(times, suiteTimes, PRINTED));
+// Not for a part of the tests, which would replace the times of all.
+if (values.files.length === 0 && values.names === undefined) {
+  mkdirSync(dirname(TIMES), { recursive: true });
+  writeFileSync(TIMES, timesTable(times, suiteTimes, WRITTEN));
+}
 process.stdout.write(summarize(records, problems, ROOT));
 if (leftOut.length > 0) {
   process.stdout.write(`\nNOT RUN, because ${limit} minutes were over:\n`);
   for (const { name } of leftOut) process.stdout.write(`  ${name}\n`);
 }
-process.stdout.write(`${minutes(performance.now() - began)} on ${processes} processes at once\n`);
+const after = processorTime();
+const busy = Math.round((100 * (after.busy - before.busy)) / (after.total - before.total));
+process.stdout.write(
+  `${minutes(performance.now() - began)} on ${processes} processes at once, the processors were busy for ${busy} % of it\n`,
+);
 process.exitCode = problems.length > 0 || records.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 
 function nextJob(lane: readonly Job[][]): Job | undefined {
@@ -153,6 +172,8 @@ async function work(lane: readonly Job[][]): Promise<void> {
     const [only] = job.files.length === 1 && !isPython ? job.files : [];
     const found = result.records.map((record) => (only ? { ...record, file: join(ROOT, only) } : record));
     records.push(...found);
+    times.push(...fileTimes(job.suite, found, result.ms, ROOT));
+    suiteTimes.set(job.suite, (suiteTimes.get(job.suite) ?? 0) + result.ms);
     problems.push(...result.problems);
     for (const [file, again] of repeatsOf(job, found, ROOT)) repeats.set(file, again);
   }

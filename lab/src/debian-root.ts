@@ -20,6 +20,8 @@ const APT = [
   ...['-o', 'Acquire::Retries=3', '--yes', '--no-install-recommends'],
   // Mirrors can be out of date. Signatures are still checked.
   ...['-o', 'Acquire::Check-Valid-Until=false'],
+  // A root that is not complete is unpacked again, so it needs no sync of each file.
+  ...['-o', 'DPkg::Options::=--force-unsafe-io'],
 ];
 /** What apt-get prints when its lists are older than the mirror. */
 const OUTDATED = /Failed to fetch|Unable to (locate|fetch)|404 /;

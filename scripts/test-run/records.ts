@@ -24,7 +24,7 @@ export function parseRecords(text: string): TestRecord[] {
 
 const SLOWEST = 20;
 
-/** The end of a run: skipped tests by reason, the slowest tests and files, flaky and failed tests, totals. */
+/** The end of a run: skipped tests by reason, the slowest tests, flaky and failed tests, totals. */
 export function summarize(records: readonly TestRecord[], problems: readonly string[], root: string): string {
   const place = ({ file }: TestRecord): string => (file === null ? '(unknown file)' : relative(root, file));
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1).padStart(7)} s`;
@@ -50,16 +50,6 @@ export function summarize(records: readonly TestRecord[], problems: readonly str
       .toSorted((a, b) => b.ms - a.ms)
       .slice(0, SLOWEST)
       .map((record) => `${seconds(record.ms)}  ${place(record)}: ${record.name}`),
-  );
-  const files = [...Map.groupBy(records, place)].map(
-    ([file, tests]) => [file, tests.reduce((sum, { ms }) => sum + ms, 0)] as const,
-  );
-  section(
-    `The ${SLOWEST} slowest files:`,
-    files
-      .toSorted((a, b) => b[1] - a[1])
-      .slice(0, SLOWEST)
-      .map(([file, ms]) => `${seconds(ms)}  ${file}`),
   );
   const named = (record: TestRecord): string => `${place(record)}: ${record.name}`;
   section('FLAKY, because they failed beside other tests and passed alone:', of('flaky').map(named));

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
@@ -35,9 +34,3 @@ testBench(
     }
   },
 );
-
-test('bench attacks names the attacks when one is misspelled', () => {
-  const { code, stderr } = runProgramSync(process.execPath, [BENCH, '--attacks', 'handshake'], options);
-  assert.equal(code, 2, stderr);
-  assert.match(stderr, /there is no handshake.*handshakes/);
-});

@@ -47,10 +47,3 @@ test('bench headline --quick reports what the application adds, with what each o
   assert.match(stdout, /^\| sqlite \| 4 \| /m);
   assert.match(readFileSync(markdown, 'utf8'), /^\| sqlite \| g \| 1 \| insert \| \d+ \| /m);
 });
-
-test('bench headline answers a store that there is not with one line', () => {
-  const { code, stderr } = bench('--stores', 'oracle');
-  assert.equal(code, 2);
-  assert.match(stderr, /^--stores must be .*oracle/);
-  assert.equal(stderr.trimEnd().split('\n').length, 1);
-});

@@ -38,25 +38,3 @@ test('bench overhead --quick reports what the application adds, by operation and
   }
   assert.match(stdout, /^ {2}read +\d+ +\d+ +\d+ +-?\d+ \[-?\d+, -?\d+\]/m);
 });
-
-const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])[] = [
-  ['a single round', ['--rounds', '1'], /^--rounds 1 has no interval/],
-  ['a workload that there is not', ['--workload', 'z'], /^there is no workload z: use one of a, b, /],
-  ['a store that there is not', ['--store', 'oracle'], /^there is no store oracle: give a URL/],
-  [
-    'a store of another machine',
-    ['--store', 'postgres://u:p@db.example/d'],
-    /^db\.example is not this machine/,
-  ],
-  ['a flag that there is not', ['--round=2'], /^unknown option --round/],
-];
-
-for (const [what, args, line] of MISTAKES) {
-  test(`bench overhead answers ${what} with one line`, () => {
-    const { code, stdout, stderr } = bench(...args);
-    assert.equal(code, 2, stderr);
-    assert.match(stderr, line);
-    assert.equal(stderr.trimEnd().split('\n').length, 1);
-    assert.equal(stdout, '');
-  });
-}

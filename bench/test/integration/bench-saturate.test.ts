@@ -70,19 +70,3 @@ test('bench saturate measures records with k6, and the knee is the highest rate 
   const held = (curve as Step[]).findLast(({ broken }) => broken.length === 0);
   assert.deepEqual(knee, held ?? null);
 });
-
-const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])[] = [
-  ['a search upside down', ['--from', '200', '--to', '100'], /^--from 200 is above --to 100: /],
-  ['a workload that inserts', ['--workload', 'd'], /--workload d inserts, .*: use a, b, c or f$/m],
-  ['an objective of nothing', ['--p99', '0s'], /^--p99 must be .*; got "0s": /],
-];
-
-for (const [what, args, line] of MISTAKES) {
-  test(`bench saturate answers ${what} with one line`, () => {
-    const { code, stdout, stderr } = bench(...args);
-    assert.equal(code, 2, stderr);
-    assert.match(stderr, line);
-    assert.equal(stderr.trimEnd().split('\n').length, 1);
-    assert.equal(stdout, '');
-  });
-}

@@ -65,12 +65,6 @@ test('bench truths --quick makes each kind of comparison, and judges it', (conte
   );
 });
 
-test('bench truths refuses a pair that is not one', () => {
-  const { code, stderr } = bench('--pair', 'sqlite,sqlite');
-  assert.equal(code, 2);
-  assert.match(stderr, /^--pair needs two different stores$/m);
-});
-
 test('a delay proxy adds its time once to each round trip', async (context) => {
   const server = createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1');
   await once(server, 'listening');

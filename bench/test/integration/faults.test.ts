@@ -73,24 +73,8 @@ test('the check names the readings that a kill loses when they are acknowledged 
   assert.match(stdout, /^missing: faults\/readings\/probe-\d+ seq \d+/m);
 });
 
-test('the profiles are listed, and a wrong one is refused with the way to a right one', () => {
-  const list = faults('list');
-  assert.equal(list.code, 0);
-  assert.match(list.stdout, /^store-half-open +data between ingest and the store is dropped/m);
-  const refused: readonly (readonly [string[], RegExp])[] = [
-    [['ingest-kil'], /ingest-kill/],
-    [['store-stop'], /store-stop is not possible with sqlite: it runs in the process of ingest/],
-    [['replicas', '--way', 'direct'], /replicas has 2 replicas, which need --way broker/],
-    [['broker-kill', '--way', 'direct'], /broker-kill needs --way broker/],
-    [['broker-kill', '--replicas', '2'], /broker-kill needs one replica: mosquitto before 2.0.12/],
-    [['ingest-kill', '--without', 'power-cut'], /--without is for random/],
-    [['ingest-kill', '--store', 'oracle'], /--store/],
-    [['ingest-kill', '--rate', '0'], /--rate/],
-  ];
-  for (const [args, problem] of refused) {
-    const { code, stdout, stderr } = faults(...args);
-    assert.equal(code, 2, stderr);
-    assert.equal(stdout, '');
-    assert.match(stderr, problem);
-  }
+test('the profiles are listed', () => {
+  const { code, stdout } = faults('list');
+  assert.equal(code, 0);
+  assert.match(stdout, /^store-half-open +data between ingest and the store is dropped/m);
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { exitText, startProcess } from '@tidegauge/process';
-import type { Store } from '../src/index.ts';
-import { CRASH_BATCH, crashBatch, freshDevice, stored, writeFirmly } from './data.ts';
+import type { Store, YcsbRecord } from '../src/index.ts';
+import { CRASH_BATCH, crashBatch, firmly, freshDevice, stored, writeFirmly } from './data.ts';
 import { openStore } from './open.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
@@ -11,6 +11,8 @@ const WRITER = fileURLToPath(new URL('crash-writer.ts', import.meta.url));
 const SERVER_BATCHES = 100;
 /** The batch before which the server is killed. */
 const KILLED_AT = 40;
+const TABLE = 'killed';
+const RECORDS = 20;
 
 export function crash(target: StoreTarget): void {
   describe('crash', () => {
@@ -33,21 +35,40 @@ export function crash(target: StoreTarget): void {
     const { restart } = target;
     if (restart === undefined) return;
 
-    test('loses and repeats nothing when the server is killed during 20,000 readings', {
+    test('loses and repeats nothing when the server is killed during readings and records', {
       timeout: 300_000,
     }, async () => {
+      const { records } = subject.store;
+      await records.createTable(TABLE, 2);
       await target.prepareRestart?.();
       const device = freshDevice('restarted');
       let restarting: Promise<void> | null = null;
       for (let number = 0; number < SERVER_BATCHES; number += 1) {
         if (number === KILLED_AT) restarting = restart(subject.place);
-        await writeFirmly(subject.store, crashBatch(device, number));
+        await Promise.all([
+          writeFirmly(subject.store, crashBatch(device, number)),
+          firmly(() => records.insertMany(TABLE, recordBatch(number))),
+        ]);
       }
       await restarting;
       await assertWhole(subject.store, device, SERVER_BATCHES);
       assert.equal((await stored(subject.store, device)).length, SERVER_BATCHES * CRASH_BATCH);
+      for (let number = 0; number < SERVER_BATCHES; number += 1) {
+        const batch = recordBatch(number).map(async ({ key, fields }) =>
+          assert.deepEqual({ ...(await firmly(() => records.read(TABLE, key, null))) }, fields, key),
+        );
+        await Promise.all(batch);
+      }
     });
   });
+}
+
+/** The records that are loaded with batch `number` of readings. */
+function recordBatch(number: number): YcsbRecord[] {
+  return Array.from({ length: RECORDS }, (_, index) => ({
+    key: `user-${number}-${index}`,
+    fields: { field0: `value of ${number} ☃`, field1: `${index}` },
+  }));
 }
 
 /**

@@ -73,6 +73,8 @@ const SHARING: ReadonlySet<(target: StoreTarget) => void> = new Set([
   readingsRange,
   readingsLatest,
   readingsAggregate,
+  rangeOfDevices,
+  readingsDelete,
   devices,
   records,
   recordLoads,

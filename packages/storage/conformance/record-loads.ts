@@ -177,25 +177,5 @@ export function recordLoads(target: StoreTarget): void {
       await subject.store.records.insertMany(TABLE, all.slice(100));
       await assertStored(all);
     });
-
-    const { restart } = target;
-    if (restart === undefined) return;
-
-    test('loses nothing that it acknowledged when the server is killed', { timeout: 300_000 }, async () => {
-      await target.prepareRestart?.();
-      const prefix = freshPrefix();
-      let restarting: Promise<void> | null = null;
-      const loaded: YcsbRecord[] = [];
-      for (let number = 0; number < 40; number += 1) {
-        if (number === 15) restarting = restart(subject.place);
-        const records = batch(prefix, 50, 'a', number * 50);
-        await firmly(() => subject.store.records.insertMany(TABLE, records));
-        loaded.push(...records);
-      }
-      await restarting;
-      for (const { key, fields } of loaded) {
-        assert.deepEqual(await firmly(() => read(key)), fields, key);
-      }
-    });
   });
 }

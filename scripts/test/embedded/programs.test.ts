@@ -14,6 +14,7 @@ import {
   type Schema,
   type Service,
 } from '@tidegauge/service/program';
+import { MISTAKES } from '../../../bench/test/mistakes.ts';
 import { listPrograms, npmScripts, TIDEGAUGE } from '../../programs.ts';
 import { NODE, ROOT } from '../../setup.js';
 import type { CommandLine, Ended } from '../walk-programs.ts';
@@ -76,12 +77,13 @@ describe('every program of tidegauge, and every npm script that runs a program o
   const commands = programs.flatMap(({ script, program }) =>
     commandLines(program).map(([args, given]) => ({ script, args, given, mistakes: mistakesFor(given) })),
   );
-  const ended = await walk(
-    commands.flatMap(({ script, args, mistakes }) => [
+  const ended = await walk([
+    ...commands.flatMap(({ script, args, mistakes }) => [
       { script, args: [...args, '--help'] },
       { script, args: [...args, ...mistakes.args] },
     ]),
-  );
+    ...MISTAKES.map(({ bench, args }) => ({ script: `bench ${bench}`, args })),
+  ]);
 
   for (const [index, { script, args, given, mistakes }] of commands.entries()) {
     const name = [script, ...args].join(' ');
@@ -112,6 +114,16 @@ describe('every program of tidegauge, and every npm script that runs a program o
         lines.slice(1).every((line) => line.includes(BAD) || line.includes(' is missing: ')),
         stderr,
       );
+    });
+  }
+
+  for (const [index, { bench, what, line }] of MISTAKES.entries()) {
+    test(`bench ${bench} refuses ${what} with one line`, () => {
+      const { code, stdout, stderr } = ended[2 * commands.length + index]!;
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, line);
+      assert.equal(stderr.trimEnd().split('\n').length, 1);
+      assert.equal(stdout, '');
     });
   }
 

@@ -8,6 +8,7 @@ import { parseRecords, summarize, type TestRecord } from '../../test-run/records
 import { repeatsOf, withFlaky } from '../../test-run/repeats.ts';
 import { runJob } from '../../test-run/run-job.ts';
 import { jobsOf, SUITES } from '../../test-run/suites.ts';
+import { fileTimes, processorTime, timesTable } from '../../test-run/times.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-test-run-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -195,6 +196,38 @@ test('the summary names failed tests last, and skipped tests by reason', () => {
     text,
     /FAILED:\n {2}a\.test\.ts: wrong\n {2}job left processes: 7\n\n2 passed, 2 failed, 2 skipped\n$/,
   );
+});
+
+test('a file has the time of its process, or of its tests if it shares one, and the slowest are named', () => {
+  const record = (file: string, ms: number): TestRecord => {
+    return { name: 'a test', file: `/root/${file}`, ms, outcome: 'passed', reason: null };
+  };
+  const shared = [record('a.test.ts', 1000), record('b.test.ts', 2000), record('a.test.ts', 500)];
+  const times = [
+    ...fileTimes('unit', shared, 9000, '/root'),
+    ...fileTimes('servers', [record('c.test.ts', 100)], 1700, '/root'),
+    ...fileTimes('servers', [], 60_000, '/root'),
+  ];
+  assert.deepEqual(
+    times.map(({ suite, file, ms, tests }) => [suite, file, ms, tests]),
+    [
+      ['unit', 'a.test.ts', 1500, 2],
+      ['unit', 'b.test.ts', 2000, 1],
+      ['servers', 'c.test.ts', 1700, 1],
+    ],
+  );
+  const text = timesTable(times, new Map([['servers', 61_700]]), 2);
+  assert.deepEqual(text.match(/\w\.test\.ts/g), ['b.test.ts', 'c.test.ts']);
+  assert.match(text, /^ +1\.7 s {2}servers +1 tests {2}c\.test\.ts$/m);
+  assert.match(text, /^ +61\.7 s {2}servers$/m);
+});
+
+test('a loop makes a processor busy', () => {
+  const before = processorTime();
+  for (const end = performance.now() + 200; performance.now() < end; );
+  const { total, busy } = processorTime();
+  assert.ok(busy - before.busy >= 100, `${busy - before.busy} ms`);
+  assert.ok(busy - before.busy <= total - before.total);
 });
 
 test('tests that failed and pass alone are flaky and named, and others stay failed', () => {
