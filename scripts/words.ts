@@ -123,32 +123,41 @@ Exit codes: 0 none found, 1 some found, 2 bad usage.
     writeFileSync(CONTRIBUTING, contributing());
     return 0;
   }
-  const counts = new Map<string, number>();
-  let total = 0;
   const files = filesBelow(positionals);
   if (positionals.length > 0 && files.length === 0) {
     process.stderr.write(`no files to check below ${positionals.join(' ')}\n`);
     return 2;
   }
-  for (const file of files) {
-    const hits = findWords(read(file) ?? '');
-    if (hits.length === 0) continue;
-    total += hits.length;
-    const top = file
+  const hits = files.flatMap((file) => findWords(read(file) ?? '').map((hit) => ({ file, ...hit })));
+  process.stdout.write(values.count === true ? countsText(hits) : hitsText(hits));
+  if (hits.length === 0) return 0;
+  process.stderr.write(`${hits.length} avoided ${hits.length === 1 ? 'phrase' : 'phrases'}\n`);
+  return 1;
+}
+
+interface FileHit extends Hit {
+  /** Relative to the root. */
+  readonly file: string;
+}
+
+function hitsText(hits: readonly FileHit[]): string {
+  return hits
+    .map(({ file, line, column, found, write }) => `${file}:${line}:${column}: "${found}": write ${write}\n`)
+    .join('');
+}
+
+/** The number of phrases per directory, the largest first. */
+function countsText(hits: readonly FileHit[]): string {
+  const byTop = Map.groupBy(hits, ({ file }) =>
+    file
       .split('/')
       .slice(0, /^(?:packages|services)\//.test(file) ? 2 : 1)
-      .join('/');
-    counts.set(top, (counts.get(top) ?? 0) + hits.length);
-    if (values.count === true) continue;
-    for (const { line, column, found, write } of hits)
-      process.stdout.write(`${file}:${line}:${column}: "${found}": write ${write}\n`);
-  }
-  if (values.count === true) {
-    for (const [top, count] of [...counts].toSorted(([, a], [, b]) => b - a))
-      process.stdout.write(`${String(count).padStart(6)}  ${top}\n`);
-  }
-  if (total > 0) process.stderr.write(`${total} avoided ${total === 1 ? 'phrase' : 'phrases'}\n`);
-  return total > 0 ? 1 : 0;
+      .join('/'),
+  );
+  return [...byTop]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([top, each]) => `${String(each.length).padStart(6)}  ${top}\n`)
+    .join('');
 }
 
 if (import.meta.main) process.exitCode = main();

@@ -130,21 +130,36 @@ interface Plan {
 
 /** @throws {ConfigError} when the profile is not possible with the store or the way */
 function planOf(config: Config<typeof SETTINGS>): Plan {
-  const { profile: name, store, way: given, replicas, without, rate, heal, quick } = config;
-  if (without !== null && name !== RANDOM) throw mistake(`--without is for ${RANDOM}`);
-  const planned =
-    name === RANDOM ? randomProfile(store, given ?? 'broker', replicas ?? 1, without ?? []) : PROFILES[name]!;
-  const profile = { ...planned, replicas: replicas ?? planned.replicas };
-  const way = given ?? profile.way;
-  if (way === 'direct' && profile.replicas > 1)
-    throw mistake(`${name} has ${profile.replicas} replicas, which need --way broker`);
-  if (heal && (way === 'direct' || profile.replicas > 1))
-    throw mistake('--heal needs --way broker and one replica: others lose nothing, or request nothing');
-  for (const fault of profile.faults) {
-    const reason = refusal(fault, store, way, profile.replicas);
-    if (reason !== null) throw mistake(reason);
-  }
+  const { profile: name, rate, quick } = config;
+  const profile = profileOf(config);
+  const way = config.way ?? profile.way;
+  const reason = refusalOf(config, profile, way);
+  if (reason !== null) throw mistake(reason);
   return { name, profile, way, rate: rate ?? (quick ? Math.min(QUICK_RATE, profile.rate) : profile.rate) };
+}
+
+/** The profile that is named, or a random one, with the replicas that are given. */
+function profileOf({ profile: name, store, way, replicas, without }: Config<typeof SETTINGS>): Profile {
+  const planned =
+    name === RANDOM ? randomProfile(store, way ?? 'broker', replicas ?? 1, without ?? []) : PROFILES[name]!;
+  return { ...planned, replicas: replicas ?? planned.replicas };
+}
+
+/** Why the profile is not possible with these settings, or null. */
+function refusalOf(
+  { profile: name, store, without, heal }: Config<typeof SETTINGS>,
+  { faults, replicas }: Profile,
+  way: Way,
+): string | null {
+  if (without !== null && name !== RANDOM) return `--without is for ${RANDOM}`;
+  if (way === 'direct' && replicas > 1) return `${name} has ${replicas} replicas, which need --way broker`;
+  if (heal && (way === 'direct' || replicas > 1))
+    return '--heal needs --way broker and one replica: others lose nothing, or request nothing';
+  for (const fault of faults) {
+    const reason = refusal(fault, store, way, replicas);
+    if (reason !== null) return reason;
+  }
+  return null;
 }
 
 function listOf(): string {

@@ -100,29 +100,29 @@ export const program = defineBench({
     const end = performance.now() + minutes * 60_000;
     const results: AddedResult[] = [];
     const failures: string[] = [];
-    let left = stores.length * workloads.length * threads.length;
+    const parts = workloads.flatMap(([workload, records]) =>
+      threads.map((number): Part => ({ workload, records, threads: number, seed, signal })),
+    );
+    let left = stores.length * parts.length;
     let verified = 0;
     for (const store of stores) {
-      const after = left - workloads.length * threads.length;
+      const after = left - parts.length;
       const closers = new Closers();
       try {
         say(`${store}: starting`);
         const scene = await openScene(store, Math.max(...threads), closers);
         const isOnJvm = ON_JVM.includes(store) && !quick;
         let firstMs = isOnJvm ? JVM_WARM_UP_MS : sizes.firstWarmUpMs;
-        for (const [workload, records] of workloads) {
-          for (const number of threads) {
-            signal.throwIfAborted();
-            const now = performance.now();
-            const part = { workload, records, threads: number, seed, signal };
-            const times = { deadline: now + (end - now) / left, warmUpMs: sizes.warmUpMs + firstMs };
-            const measured = await measure(scene, part, { ...sizes, ...times });
-            results.push(measured.result);
-            verified += measured.verified;
-            say(progressOf(measured.result));
-            firstMs = 0;
-            left -= 1;
-          }
+        for (const part of parts) {
+          signal.throwIfAborted();
+          const now = performance.now();
+          const times = { deadline: now + (end - now) / left, warmUpMs: sizes.warmUpMs + firstMs };
+          const measured = await measure(scene, part, { ...sizes, ...times });
+          results.push(measured.result);
+          verified += measured.verified;
+          say(progressOf(measured.result));
+          firstMs = 0;
+          left -= 1;
         }
       } catch (error) {
         if (signal.aborted) throw error;

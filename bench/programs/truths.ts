@@ -233,9 +233,8 @@ async function compareWhileBusy(setup: Setup, perform: Perform): Promise<BusyRes
     for (let round = 1; round <= rounds; round += 1) {
       // Neither is always the first.
       for (const isBusy of round % 2 === 1 ? [false, true] : [true, false]) {
-        const loops = isBusy ? startLoops() : [];
-        try {
-          const { analysis, ...measured } = await perform(
+        const experiment = (): Promise<Experiment> =>
+          perform(
             isBusy ? 'busy' : 'quiet',
             place,
             {
@@ -249,21 +248,24 @@ async function compareWhileBusy(setup: Setup, perform: Perform): Promise<BusyRes
             round,
             { valid: { ...setup.valid, ...BUSY_RULES } },
           );
-          results.push({ isBusy, round, ...measured, comparisons: comparisonsOf(analysis) });
-        } finally {
-          for (const loop of loops) await loop.stop();
-        }
+        const { analysis, ...measured } = await (isBusy ? besideLoops(experiment) : experiment());
+        results.push({ isBusy, round, ...measured, comparisons: comparisonsOf(analysis) });
       }
     }
   });
   return results;
 }
 
-/** Other work: each loop uses a processor. */
-function startLoops() {
-  return Array.from({ length: LOOPS }, () =>
+/** Does something beside other work: each loop uses a processor. */
+async function besideLoops<T>(work: () => Promise<T>): Promise<T> {
+  const loops = Array.from({ length: LOOPS }, () =>
     startProcess({ command: process.execPath, args: ['-e', 'for (;;);'] }),
   );
+  try {
+    return await work();
+  } finally {
+    for (const loop of loops) await loop.stop();
+  }
 }
 
 async function withServers(

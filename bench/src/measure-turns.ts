@@ -60,20 +60,21 @@ export async function measureTurns(drivers: Both<RecordDriver>, options: TurnOpt
   const { threads, fewestBlocks, mostBlocks, blockMs, deadline, signal } = options;
   const random = seeded(options.seed);
   const rate = await warmUp(drivers, options);
-  const slice = threads * Math.max(1, Math.round((rate.app * blockMs) / 1000 / threads));
-  const blocks: Block[] = [];
   const isPaired = threads === 1;
+  const slice = threads * Math.max(1, Math.round((rate.app * blockMs) / 1000 / threads));
+  const count = isPaired ? 1 : slice;
+  const blocks: Block[] = [];
   let verified = 0;
   let nextLook = fewestBlocks;
-  const turn = async (block: Block, count: number): Promise<void> => {
+  const turn = async (block: Block): Promise<void> => {
     signal.throwIfAborted();
     for (const side of random.below(2) === 0 ? SIDES : REVERSED) {
       const done = await runChecked(drivers[side], side, count);
       verified += done.verified;
       for (const [operation, latencies] of done.latencies) {
-        const known = block[side].get(operation);
-        if (known === undefined) block[side].set(operation, [...latencies]);
-        else for (const latency of latencies) known.push(latency);
+        const known = block[side].get(operation) ?? [];
+        for (const latency of latencies) known.push(latency);
+        block[side].set(operation, known);
       }
     }
   };
@@ -81,7 +82,7 @@ export async function measureTurns(drivers: Both<RecordDriver>, options: TurnOpt
     const block: Block = { raw: new Map(), app: new Map() };
     const end = performance.now() + blockMs;
     do {
-      await turn(block, isPaired ? 1 : slice);
+      await turn(block);
     } while (isPaired && performance.now() < end);
     blocks.push(block);
     if (blocks.length < fewestBlocks) continue;

@@ -157,10 +157,9 @@ function costOf(
   const rates = ratesOf(study, deployment);
   const { trials, drivers, state } = series;
   const length = runLength(levels);
-  const records =
-    workload.set === 'queries'
-      ? new ReadLoad(workload.size, workload.volume).readings
-      : Number(levels.records);
+  const records = recordsOf(levels, workload);
+  const loaders = loadersOf(drivers, workload, shared);
+  const loads = state === 'reuse' ? 1 : trials;
   let seconds = SECONDS_PER_SERIES;
   let measured = 0;
   let operations = 0;
@@ -171,12 +170,7 @@ function costOf(
     const perRun = length.operations ?? rate * length.seconds;
     operations = Math.max(operations, perRun);
     seconds += trials * (perRun / rate + SECONDS_PER_RUN);
-    if (workload.set === 'queries') {
-      const name = `${workload.size} ${workload.volume}`;
-      if (shared.has(name)) continue;
-      shared.add(name);
-    }
-    const loads = state === 'reuse' ? 1 : trials;
+    if (!loaders.includes(driver)) continue;
     const loaded = known.loadRateOf(factors) ?? rates.loadedPerSecond;
     seconds += (loads * records) / loaded;
   }
@@ -191,6 +185,24 @@ function costOf(
     storeBytes: tables * (records + inserted) * record * copies * STORE_FACTOR,
     measured,
   };
+}
+
+/** Drivers that load a table: all, or the first one that needs data that all series of the deployment share. */
+function loadersOf(
+  drivers: readonly Driver[],
+  workload: StudyWorkload,
+  shared: Set<string>,
+): readonly Driver[] {
+  if (workload.set !== 'queries') return drivers;
+  const name = `${workload.size} ${workload.volume}`;
+  if (shared.has(name)) return [];
+  shared.add(name);
+  return drivers.slice(0, 1);
+}
+
+function recordsOf({ records }: Combination, workload: StudyWorkload): number {
+  if (workload.set !== 'queries') return Number(records);
+  return new ReadLoad(workload.size, workload.volume).readings;
 }
 
 function bytesOfRecord({ fields, length }: Combination, { set }: StudyWorkload): number {

@@ -110,31 +110,48 @@ async function runBlocks(
   failed: StudyOutcome['failed'][number][],
 ): Promise<StudyOutcome['unspent']> {
   const { results, budgetSeconds = null } = options;
-  const { plan, history } = results;
   const begun = performance.now();
   let longest = 0;
-  for (const sites of blocksOf(plan.deployments)) {
-    if (sites.flat().every((deployment) => history.isComplete(deployment))) continue;
-    await look(sites[0]![0]!.block - 1, options);
+  for await (const { site, block } of neededSites(options)) {
+    const started = performance.now();
+    if (budgetSeconds !== null && (started - begun) / 1000 + longest > budgetSeconds) {
+      const left = block.filter((each) => !isComplete(each, results));
+      return { deployments: left.flat().length, seconds: left.length * longest };
+    }
+    const problem = await runSite(site, options, progress);
+    if (problem !== null) failed.push(problem);
+    await options.onDeployment?.();
+    longest = Math.max(longest, (performance.now() - started) / 1000);
+  }
+  return null;
+}
+
+type Site = readonly DeploymentPlan[];
+
+/**
+ * The sites that are not complete, with those of their block. The study is judged before each block, and at the end. Sites
+ * that nothing undecided needs are skipped.
+ */
+async function* neededSites(
+  options: RunnerOptions,
+): AsyncGenerator<{ readonly site: Site; readonly block: readonly Site[] }> {
+  const { results } = options;
+  const { plan, history } = results;
+  for (const block of blocksOf(plan.deployments)) {
+    const sites = block.filter((site) => !isComplete(site, results));
+    if (sites.length === 0) continue;
+    await look(block[0]![0]!.block - 1, options);
     for (const site of sites) {
-      if (site.every((deployment) => history.isComplete(deployment))) continue;
-      if (history.open !== null && !site.some((each) => isNeeded(each, history.open!))) {
-        for (const { id } of site) results.append({ event: 'deployment-skipped', deployment: id });
-        continue;
-      }
-      const started = performance.now();
-      if (budgetSeconds !== null && (started - begun) / 1000 + longest > budgetSeconds) {
-        const left = sites.filter((each) => !each.every((one) => history.isComplete(one)));
-        return { deployments: left.flat().length, seconds: left.length * longest };
-      }
-      const problem = await runSite(site, options, progress);
-      if (problem !== null) failed.push(problem);
-      await options.onDeployment?.();
-      longest = Math.max(longest, (performance.now() - started) / 1000);
+      const { open } = history;
+      if (open === null || site.some((each) => isNeeded(each, open))) yield { site, block };
+      else for (const { id } of site) results.append({ event: 'deployment-skipped', deployment: id });
     }
   }
   await look(plan.deployments.at(-1)?.block ?? 0, options);
-  return null;
+}
+
+function isComplete(site: Site, { history }: Results): boolean {
+  return site.every((deployment) => history.isComplete(deployment));
 }
 
 /** Judges a study that runs until it is decided. What nothing undecided needs is skipped from then on. */

@@ -35,8 +35,7 @@ export function runCql(login: CqlLogin, statement: string, timeoutMs = 20_000): 
     socket.on('connect', () => socket.write(steps.startup));
     socket.on('data', (data) => {
       received = Buffer.concat([received, data]);
-      if (received.length < HEADER_BYTES) return;
-      const end = HEADER_BYTES + received.readInt32BE(5);
+      const end = endOfFrame(received);
       if (received.length < end) return;
       const [opcode, body] = [received[4], received.subarray(HEADER_BYTES, end)];
       received = received.subarray(end);
@@ -51,6 +50,11 @@ export function runCql(login: CqlLogin, statement: string, timeoutMs = 20_000): 
     socket.on('error', finish);
     socket.on('close', () => finish(new Error('the server closed the connection')));
   });
+}
+
+/** Where the first frame of some bytes ends; at least behind its header. */
+function endOfFrame(bytes: Buffer): number {
+  return HEADER_BYTES + (bytes.length < HEADER_BYTES ? 0 : bytes.readInt32BE(5));
 }
 
 function frame(opcode: number, body: Buffer): Buffer {

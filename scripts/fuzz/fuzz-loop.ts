@@ -47,6 +47,14 @@ export async function fuzzLoop(
   const corpus = [...target.corpus];
   let corpusBytes = 0;
   const kinds = new Set<number>();
+  const learn = (input: Buffer, kind: number): void => {
+    if (kinds.size >= MAX_KINDS || kinds.has(kind)) return;
+    kinds.add(kind);
+    if (corpus.length >= MAX_CORPUS || corpusBytes + input.length > MAX_CORPUS_BYTES) return;
+    // Not Buffer.from: a small buffer would keep its whole pool.
+    corpus.push(new Uint8Array(input));
+    corpusBytes += input.length;
+  };
   const began = performance.now();
   const usedAtFirst = usedBytes();
   let usedLater: number | null = null;
@@ -68,14 +76,7 @@ export async function fuzzLoop(
       slowestMs = (used.user + used.system) / 1000;
       slowestInput = input;
     }
-    if (kinds.size < MAX_KINDS && !kinds.has(kind)) {
-      kinds.add(kind);
-      if (corpus.length < MAX_CORPUS && corpusBytes + input.length <= MAX_CORPUS_BYTES) {
-        // Not Buffer.from: a small buffer would keep its whole pool.
-        corpus.push(new Uint8Array(input));
-        corpusBytes += input.length;
-      }
-    }
+    learn(input, kind);
     // Code is compiled and caches are filled in the first tenth.
     const isWarm = number >= inputs / 10 || now - began > seconds * 100;
     if (isWarm) usedLater ??= usedBytes() - corpusBytes;

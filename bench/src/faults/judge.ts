@@ -96,18 +96,7 @@ export interface Quarantined {
 }
 
 export function judgeQuarantine(flows: readonly Flow[], owed: Owed, scene: Scene): Quarantined {
-  const kept = new Set<number>();
-  for (const [index, replica] of scene.replicas.entries()) {
-    const file = join(scene.dataFolder(replica), `faults-ingest-${index + 1}.quarantine.db`);
-    if (!existsSync(file)) continue;
-    const quarantine = new DatabaseSync(file);
-    try {
-      for (const { payload } of quarantine.prepare('select payload from quarantine').iterate())
-        kept.add(numberIn(payload as Uint8Array));
-    } finally {
-      quarantine.close();
-    }
-  }
+  const kept = keptBy(scene);
   const missing: number[] = [];
   let acknowledged = 0;
   for (const flow of flows) {
@@ -119,6 +108,23 @@ export function judgeQuarantine(flows: readonly Flow[], owed: Owed, scene: Scene
     }
   }
   return { acknowledged, kept: kept.size, missing };
+}
+
+/** Numbers of the messages that the quarantine of a replica has. */
+function keptBy({ replicas, dataFolder }: Scene): ReadonlySet<number> {
+  const kept = new Set<number>();
+  for (const [index, replica] of replicas.entries()) {
+    const file = join(dataFolder(replica), `faults-ingest-${index + 1}.quarantine.db`);
+    if (!existsSync(file)) continue;
+    const quarantine = new DatabaseSync(file);
+    try {
+      for (const { payload } of quarantine.prepare('select payload from quarantine').iterate())
+        kept.add(numberIn(payload as Uint8Array));
+    } finally {
+      quarantine.close();
+    }
+  }
+  return kept;
 }
 
 /** Writes the report of a simulator that had published these messages. */

@@ -71,32 +71,19 @@ export interface Scene {
 export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scene> {
   const { store, way } = plan;
   const disks = await mountDisks(plan.disks, closers);
-  const toxiproxy = plan.links.size === 0 ? null : await startToxiproxy();
-  if (toxiproxy !== null) closers.add(() => toxiproxy.stop());
-  const addresses = new Map<LinkName, readonly string[]>();
-  const addLink = async (name: LinkName, listen: string, upstream: string): Promise<void> => {
-    await toxiproxy!.addLink(listen, upstream);
-    addresses.set(name, [...(addresses.get(name) ?? []), listen]);
-  };
-  /** The port of a server on loopback, or of a proxy before it. */
-  const linked = async (name: LinkName, port: number): Promise<number> => {
-    if (!plan.links.has(name)) return port;
-    const listen = await freePort();
-    await addLink(name, `127.0.0.1:${listen}`, `127.0.0.1:${port}`);
-    return listen;
-  };
-
+  const links = await makeLinks(plan.links, closers);
   const hasProxy = plan.links.has('store');
   const places = isEmbedded(store) ? null : await startStorePlaces(store, { isProxied: hasProxy });
   if (places !== null) closers.add(() => places.stop());
   const server = await places?.create('faults');
-  if (hasProxy) for (const each of places!.endpoints) await addLink('store', proxyHost(each), each);
+  const proxied = hasProxy ? places!.endpoints : [];
+  for (const each of proxied) await links.add('store', proxyHost(each), each);
   const throughProxy = (url: string): string =>
-    (hasProxy ? places!.endpoints : []).reduce((text, each) => text.replace(each, proxyHost(each)), url);
+    proxied.reduce((text, each) => text.replace(each, proxyHost(each)), url);
   const embedded = (): string => embeddedUrl(store, disks.store);
 
   const broker = way === 'direct' ? null : await startBroker(closers);
-  const brokerPort = broker === null ? null : await linked('broker', broker.port);
+  const brokerPort = broker === null ? null : await links.to('broker', broker.port);
   const witness = brokerPort === null || !plan.brokerLoses ? null : await Witness.start(brokerPort);
   if (witness !== null) closers.add(() => witness.stop());
   const ingestPort = await freePort();
@@ -104,11 +91,8 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
     broker === null
       ? { LISTEN: `mqtt://127.0.0.1:${ingestPort}` }
       : { BROKER: `mqtt://127.0.0.1:${witness?.port ?? brokerPort}` };
-  const port = await linked('sensors', broker?.port ?? ingestPort);
-
-  // After a power cut, ingest must find another boot of the kernel.
-  const systemCalls = plan.systemCalls || plan.disks === 'power-cut' ? await makeProcessFaults() : null;
-  if (systemCalls !== null) closers.add(async () => systemCalls.remove());
+  const port = await links.to('sensors', broker?.port ?? ingestPort);
+  const systemCalls = await makeSystemCalls(plan, closers);
 
   const dataFolder = (index: number): string => join(disks.data, `ingest-${index + 1}`);
   const replicas = Array.from({ length: plan.replicas }, (_, index) => {
@@ -136,9 +120,7 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
     witness,
     replicas,
     nodes: places?.nodes ?? [],
-    async change(link, change) {
-      for (const address of addresses.get(link)!) await toxiproxy!.changeLink(address, change);
-    },
+    change: links.change,
     systemCalls,
     disks,
     get storeUrl() {
@@ -147,6 +129,47 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
     dataFolder: (replica) => dataFolder(replicas.indexOf(replica)),
     cutPower: () => cutPower(replicas, disks, systemCalls!),
   };
+}
+
+/** The proxies between the parts of a scene. */
+interface Links extends Pick<Scene, 'change'> {
+  /** Adds a proxy at the address `listen`, before the server at `upstream`. */
+  add(name: LinkName, listen: string, upstream: string): Promise<void>;
+  /** The port of a server on loopback, or of a proxy before it when the link is in the plan. */
+  to(name: LinkName, port: number): Promise<number>;
+}
+
+async function makeLinks(planned: ReadonlySet<LinkName>, closers: Closers): Promise<Links> {
+  const toxiproxy = planned.size === 0 ? null : await startToxiproxy();
+  if (toxiproxy !== null) closers.add(() => toxiproxy.stop());
+  const addresses = new Map<LinkName, readonly string[]>();
+  const add: Links['add'] = async (name, listen, upstream) => {
+    await toxiproxy!.addLink(listen, upstream);
+    addresses.set(name, [...(addresses.get(name) ?? []), listen]);
+  };
+  return {
+    add,
+    async to(name, port) {
+      if (!planned.has(name)) return port;
+      const listen = await freePort();
+      await add(name, `127.0.0.1:${listen}`, `127.0.0.1:${port}`);
+      return listen;
+    },
+    async change(link, change) {
+      for (const address of addresses.get(link)!) await toxiproxy!.changeLink(address, change);
+    },
+  };
+}
+
+/** After a power cut, ingest must find another boot of the kernel. */
+async function makeSystemCalls(
+  { systemCalls, disks }: ScenePlan,
+  closers: Closers,
+): Promise<ProcessFaults | null> {
+  if (!systemCalls && disks !== 'power-cut') return null;
+  const faults = await makeProcessFaults();
+  closers.add(async () => faults.remove());
+  return faults;
 }
 
 /** Kills replicas, which continue on what their disk had at that moment, with another boot of the kernel. */

@@ -118,20 +118,25 @@ export function countRuns(plan: Plan, history: History): Counts {
   const invalid: string[] = [];
   for (const each of history.wanted(plan).flatMap(({ series }) => series)) {
     planned += runsIn(each);
-    const last = new Map<string, RunEnded>();
-    for (const ended of history.runsOf(each.id)) {
-      const name = parseRunName(ended.run);
-      if (name === null) continue;
-      const cell = `${name.trial} ${name.driver}`;
-      const isDone = ended.valid || name.trial <= each.warmup;
-      if (last.get(cell)?.valid !== true) last.set(cell, { ...ended, valid: isDone });
-    }
-    for (const { run, valid } of last.values()) {
+    for (const { run, valid } of lastRuns(each, history)) {
       if (valid) done += 1;
       else invalid.push(run);
     }
   }
   return { planned, done, invalid };
+}
+
+/** The last run of each trial and driver of a series, or a valid one. Those for warm-up count as valid. */
+function lastRuns({ id, warmup }: SeriesPlan, history: History): Iterable<RunEnded> {
+  const last = new Map<string, RunEnded>();
+  for (const ended of history.runsOf(id)) {
+    const name = parseRunName(ended.run);
+    if (name === null) continue;
+    const cell = `${name.trial} ${name.driver}`;
+    const valid = ended.valid || name.trial <= warmup;
+    if (last.get(cell)?.valid !== true) last.set(cell, { ...ended, valid });
+  }
+  return last.values();
 }
 
 /**

@@ -24,10 +24,35 @@ interface Turn {
   readonly ended: number[];
 }
 
+/** A turn of which all runs have ended. */
+interface EndedTurn extends Pick<Turn, 'ended'> {
+  /** Seconds from the start of its first run to the end of its last one. */
+  readonly seconds: number;
+  /** Seconds from the end of the turn before it, in the same series, without loading. 0: it is the first one. */
+  readonly before: number;
+}
+
 /** Measures the engine's overhead between the runs of each series. Runs that take turns share theirs. */
 export function overheadOf(entries: readonly JournalEntry[]): Overhead {
   const between: number[] = [];
   let measured = 0;
+  for (const { ended, seconds, before } of turnsIn(entries)) {
+    const busy = ended.reduce((sum, each) => sum + each, 0);
+    const own = seconds - busy;
+    for (const _ of ended) between.push(Math.max(0, own + before) / ended.length);
+    measured += busy;
+  }
+  const runs = between.length;
+  const total = between.reduce((sum, each) => sum + each, 0);
+  return {
+    runs,
+    betweenMedian: runs === 0 ? null : median(between),
+    betweenMost: runs === 0 ? null : Math.max(...between),
+    share: measured === 0 ? null : total / measured,
+  };
+}
+
+function* turnsIn(entries: readonly JournalEntry[]): Generator<EndedTurn> {
   let from: number | null = null;
   let turn: Turn | null = null;
   for (const entry of entries) {
@@ -50,22 +75,11 @@ export function overheadOf(entries: readonly JournalEntry[]): Overhead {
         turn?.ended.push(entry.seconds);
         if (turn === null || turn.ended.length < turn.open) break;
         const { started, ended } = turn;
-        const busy = ended.reduce((sum, seconds) => sum + seconds, 0);
-        const own = (time - started) / 1000 - busy;
         const before = from === null ? 0 : (started - from) / 1000;
-        for (const _ of ended) between.push(Math.max(0, own + before) / ended.length);
-        measured += busy;
+        yield { ended, seconds: (time - started) / 1000, before };
         from = time;
         turn = null;
       }
     }
   }
-  const runs = between.length;
-  const total = between.reduce((sum, each) => sum + each, 0);
-  return {
-    runs,
-    betweenMedian: runs === 0 ? null : median(between),
-    betweenMost: runs === 0 ? null : Math.max(...between),
-    share: measured === 0 ? null : total / measured,
-  };
 }

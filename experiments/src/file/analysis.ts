@@ -34,6 +34,17 @@ export function analysisOf(
   const groups = listOf(file.groups) ?? defaultGroups(content, listOf(file.per) ?? []);
   const per = listOf(file.per) ?? varied.filter((name) => !groups.includes(name));
   const known = [...Object.keys(content.hard), ...Object.keys(content.easy), ...Object.keys(content.fixed)];
+  mistakes.push(...factorMistakes(file, known, per));
+  if (groups.length === 0)
+    mistakes.push({ path: ['analyse', 'groups'], message: 'name at least one factor' });
+  const boxes = file.boxes === undefined ? {} : { boxes: file.boxes };
+  const { alpha = 0.05, margin = 0.05 } = file;
+  return { plan: { metrics, per, groups, alpha, margin, ...boxes }, mistakes };
+}
+
+/** What is wrong with the factors that `per` and `groups` name. */
+function factorMistakes(file: AnalysisFile, known: readonly string[], per: readonly string[]): Mistake[] {
+  const mistakes: Mistake[] = [];
   for (const key of ['per', 'groups'] as const) {
     for (const [index, name] of (listOf(file[key]) ?? []).entries()) {
       const path = placeOf(key, file[key], index);
@@ -44,11 +55,7 @@ export function analysisOf(
       }
     }
   }
-  if (groups.length === 0)
-    mistakes.push({ path: ['analyse', 'groups'], message: 'name at least one factor' });
-  const boxes = file.boxes === undefined ? {} : { boxes: file.boxes };
-  const { alpha = 0.05, margin = 0.05 } = file;
-  return { plan: { metrics, per, groups, alpha, margin, ...boxes }, mistakes };
+  return mistakes;
 }
 
 /** How a part is analysed: the factors of `analyse` as far as the part varies them, else the defaults for the part. */

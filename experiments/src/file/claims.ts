@@ -1,5 +1,5 @@
 import type { ConfigError } from '@tidegauge/service/program';
-import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
+import { type Mistake, type Path, YamlFile } from '@tidegauge/yaml-file';
 import type { Claim } from '../model.ts';
 import { claimMetricProblem } from './analysis.ts';
 import { ClaimSyntaxError, parseClaimCheck } from './claim-language.ts';
@@ -23,18 +23,29 @@ export function claimsOf(input: StudyInput, levels: Pick<StudyLevels, 'of'>): re
   const found: Claim[] = [];
   for (const [index, name] of names.entries()) {
     const path = Array.isArray(input.file.claims) ? ['claims', index] : ['claims'];
-    const text = input.readFile(path, name);
-    if (text === null) continue;
-    try {
-      for (const claim of readClaims(text, name, levels)) {
-        if (found.some(({ id }) => id === claim.id)) input.add(path, `two claims have the id ${claim.id}`);
-        found.push(claim);
-      }
-    } catch (error) {
-      for (const problem of (error as ConfigError).problems ?? [String(error)]) input.add(path, problem);
+    for (const claim of claimsIn(input, path, name, levels)) {
+      if (found.some(({ id }) => id === claim.id)) input.add(path, `two claims have the id ${claim.id}`);
+      found.push(claim);
     }
   }
   return found;
+}
+
+/** The claims of one file; none after a mistake. */
+function claimsIn(
+  input: StudyInput,
+  path: Path,
+  name: string,
+  levels: Pick<StudyLevels, 'of'>,
+): readonly Claim[] {
+  const text = input.readFile(path, name);
+  if (text === null) return [];
+  try {
+    return readClaims(text, name, levels);
+  } catch (error) {
+    for (const problem of (error as ConfigError).problems ?? [String(error)]) input.add(path, problem);
+    return [];
+  }
 }
 
 /**

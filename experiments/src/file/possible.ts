@@ -30,28 +30,32 @@ const COPIES_OF_DEPLOYMENT: Readonly<Record<string, number>> = { hbase: 9 };
  * @param on checks the limits of that place too
  */
 export async function impossible(study: Study, on: PlaceName | null): Promise<readonly Impossible[]> {
-  const found = new Map<string, Impossible>();
   const stores = new Map<Level, StoreFacts>();
+  const unusable: Impossible[] = [];
   for (const level of study.hard.store ?? []) {
     try {
       stores.set(level, await factsOf(level));
     } catch (error) {
-      const { message, hint } = error as StoreError;
-      const fix = hint === null ? '' : `: ${hint}`;
-      found.set(String(level), { levels: { store: level }, factor: 'store', message: `${message}${fix}` });
+      unusable.push(unusableStore(level, error as StoreError));
     }
   }
-  if (found.size > 0) return [...found.values()];
+  if (unusable.length > 0) return unusable;
+  const found = new Map<string, Impossible>();
   for (const levels of plannedLevels(study)) {
     const store = stores.get(levels.store!)!;
     for (const rule of RULES) {
-      const { levels: cause, factor, message } = rule(levels, store, on) ?? {};
-      if (cause === undefined) continue;
-      const key = JSON.stringify([cause, message]);
-      if (!found.has(key)) found.set(key, { levels: cause, factor: factor!, message: message! });
+      const problem = rule(levels, store, on);
+      if (problem === null) continue;
+      const key = JSON.stringify([problem.levels, problem.message]);
+      if (!found.has(key)) found.set(key, problem);
     }
   }
   return [...found.values()];
+}
+
+function unusableStore(level: Level, { message, hint }: StoreError): Impossible {
+  const fix = hint === null ? '' : `: ${hint}`;
+  return { levels: { store: level }, factor: 'store', message: `${message}${fix}` };
 }
 
 /** Levels of all factors of each run that is planned. */

@@ -77,6 +77,7 @@ async function study(
 /** The study, or null when there are mistakes. */
 function studyOf(input: StudyInput, levels: StudyLevels): Study | null {
   const { file, mistakes } = input;
+  const { analyse = {} } = file;
   // What follows needs a file of the right shape, and lists all combinations.
   if (mistakes.length > 0) return null;
   const repeat = repeatOf(input, levels);
@@ -88,12 +89,11 @@ function studyOf(input: StudyInput, levels: StudyLevels): Study | null {
   const valid = validityOf(input);
   if (mistakes.length > 0) return null;
   const { hard, easy, fixed, parts: partLevels } = levels.factors();
-  const parts =
-    partLevels === null ? {} : { parts: partsOf(partLevels, file.analyse ?? {}, { hard, easy, fixed }) };
+  const parts = partLevels === null ? {} : { parts: partsOf(partLevels, analyse, { hard, easy, fixed }) };
   const workloads = workloadsOf(input, levels, { hard, easy, fixed, exclude, ...parts });
   if (workloads === null) return null;
   const state = stateOf(input, levels, workloads);
-  const analysis = analysisOf(file.analyse ?? {}, { hard, easy, fixed, workloads: [...workloads.values()] });
+  const analysis = analysisOf(analyse, { hard, easy, fixed, workloads: [...workloads.values()] });
   mistakes.push(...analysis.mistakes);
   const claims = claimsOf(input, levels);
   if (mistakes.length > 0) return null;

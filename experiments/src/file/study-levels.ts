@@ -32,10 +32,13 @@ export class StudyLevels {
   /** Mistakes are added to the input. */
   constructor(input: StudyInput) {
     this.#input = input;
-    for (const section of ['hard', 'easy'] as const) {
+    for (const [section, varied] of [
+      ['hard', this.#hard],
+      ['easy', this.#easy],
+    ] as const) {
       for (const [name, levels] of Object.entries(this.#section(section))) {
         const parsed = this.#parsed([section, name], name, levels);
-        if (parsed !== null) (section === 'hard' ? this.#hard : this.#easy)[name] = parsed;
+        if (parsed !== null) varied[name] = parsed;
       }
     }
     for (const [name, level] of Object.entries(this.#section('fixed'))) {
@@ -117,18 +120,8 @@ export class StudyLevels {
       const path = ['exclude', index];
       const factors: Record<string, readonly Level[]> = {};
       for (const [name, given] of Object.entries(where)) {
-        const levels = this.#parsed([...path, name], name, given);
-        if (levels === null) continue;
-        const known = [...this.of(name), ...(this.#leftOut.get(name) ?? [])];
-        for (const level of levels) {
-          if (known.includes(level)) continue;
-          const there = known.length === 0 ? 'none' : known.join(', ');
-          this.#input.add(
-            [...path, name],
-            `no run has the level ${level}: the levels of ${name} are ${there}`,
-          );
-        }
-        factors[name] = levels;
+        const levels = this.#excludedLevels([...path, name], name, given);
+        if (levels !== null) factors[name] = levels;
       }
       if (on !== undefined && here !== null && ![on].flat().includes(here)) return [];
       if (without !== undefined && available.includes(without)) return [];
@@ -136,6 +129,19 @@ export class StudyLevels {
         (levels: Combination): Exclusion => ({ where: levels, because: String(because) }),
       );
     });
+  }
+
+  /** The levels of a factor in an exclusion, or null after a mistake. A level that no run has is a mistake, and is kept. */
+  #excludedLevels(path: Path, name: string, given: OneOrMore<Level>): readonly Level[] | null {
+    const levels = this.#parsed(path, name, given);
+    if (levels === null) return null;
+    const known = [...this.of(name), ...(this.#leftOut.get(name) ?? [])];
+    const there = known.length === 0 ? 'none' : known.join(', ');
+    for (const level of levels) {
+      if (known.includes(level)) continue;
+      this.#input.add(path, `no run has the level ${level}: the levels of ${name} are ${there}`);
+    }
+    return levels;
   }
 
   #readParts(): void {
@@ -159,21 +165,31 @@ export class StudyLevels {
         continue;
       }
       for (const [name, given] of Object.entries(factors ?? {})) {
-        const path = ['quick', 'parts', part, name];
-        const kept = this.#parsed(path, name, given);
+        const kept = this.#parsed(['quick', 'parts', part, name], name, given);
         // The counts of a part are applied with those of the whole study.
         if (kept === null || (['records', 'operations'].includes(name) && !Array.isArray(given))) continue;
-        const all = levels[name] ?? [];
-        const other = kept.find((level) => !all.includes(level));
-        if (other !== undefined) {
-          const there = all.length === 0 ? 'it does not name this factor' : `it has ${all.join(', ')}`;
-          this.#input.add(path, `the part ${part} does not have the level ${other}: ${there}`);
-        } else if (this.#input.quick) {
-          levels[name] = kept;
-          const leftOut = all.filter((level) => !kept.includes(level));
-          this.#leftOut.set(name, [...(this.#leftOut.get(name) ?? []), ...leftOut]);
-        }
+        this.#keepLevels(part, levels, name, kept);
       }
+    }
+  }
+
+  /** Keeps these levels of a factor of a part in a quick run. Another level than the part has is a mistake. */
+  #keepLevels(
+    part: string,
+    levels: Record<string, readonly Level[]>,
+    name: string,
+    kept: readonly Level[],
+  ): void {
+    const all = levels[name] ?? [];
+    const other = kept.find((level) => !all.includes(level));
+    if (other !== undefined) {
+      const there = all.length === 0 ? 'it does not name this factor' : `it has ${all.join(', ')}`;
+      const message = `the part ${part} does not have the level ${other}: ${there}`;
+      this.#input.add(['quick', 'parts', part, name], message);
+    } else if (this.#input.quick) {
+      levels[name] = kept;
+      const leftOut = all.filter((level) => !kept.includes(level));
+      this.#leftOut.set(name, [...(this.#leftOut.get(name) ?? []), ...leftOut]);
     }
   }
 

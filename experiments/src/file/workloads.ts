@@ -78,16 +78,7 @@ export function stateOf(
   workloads: ReadonlyMap<string, StudyWorkload>,
 ): Readonly<Record<string, TableState>> {
   const given = input.file.state;
-  const known = levels.of('workload').map(String);
-  const byWorkload = new Map<string, TableState>();
-  for (const [name, state] of Object.entries(isObject(given) ? given : {})) {
-    const workload = isWorkloadLetter(name) ? name.toLowerCase() : name;
-    if (known.includes(workload)) byWorkload.set(workload, state);
-    else {
-      const hint = didYouMean(name, known) || `: there are ${known.join(', ')}`;
-      input.add(['state', name], `no run has this workload${hint}`, true);
-    }
-  }
+  const byWorkload = givenStates(input, levels);
   const result: Record<string, TableState> = {};
   for (const [name, workload] of workloads) {
     const grows = growsTable(workload);
@@ -102,4 +93,20 @@ export function stateOf(
     result[name] = state;
   }
   return result;
+}
+
+/** The states that the file gives for single workloads. */
+function givenStates(input: StudyInput, levels: StudyLevels): ReadonlyMap<string, TableState> {
+  const given = input.file.state;
+  const known = levels.of('workload').map(String);
+  const states = new Map<string, TableState>();
+  for (const [name, state] of Object.entries(isObject(given) ? given : {})) {
+    const workload = isWorkloadLetter(name) ? name.toLowerCase() : name;
+    if (known.includes(workload)) states.set(workload, state);
+    else {
+      const hint = didYouMean(name, known) || `: there are ${known.join(', ')}`;
+      input.add(['state', name], `no run has this workload${hint}`, true);
+    }
+  }
+  return states;
 }

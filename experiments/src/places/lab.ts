@@ -29,30 +29,36 @@ export function labPlace(): Place {
 }
 
 function refusalOf(levels: StoreLevels, study: Study): string | null {
-  const { store, isUrl, nodes, rf, memory, network } = levels;
+  const { store, isUrl, nodes, network } = levels;
   if (isUrl) return refusalOfUrl(levels, study);
   if (!STORES.includes(store)) return `there is no store ${store} in the lab: there are ${STORES.join(', ')}`;
   const most = isEmbedded(store) ? 1 : STORE_SERVERS[store]!.maxNodes;
   if (nodes > most)
     return `${store} has at most ${most} ${most === 1 ? 'node' : 'nodes'} in the lab, not ${nodes}`;
-  if (rf !== null && rf > 1 && !REPLICATED.includes(store)) {
+  return (
+    refusalOfCopies(levels) ??
+    refusalOfMemory(levels) ??
+    (store === 'citus' ? restoreRefusal(study, 'Citus of the lab') : null) ??
+    (network === null ? null : profileRefusal(store, network))
+  );
+}
+
+function refusalOfCopies({ store, nodes, rf }: StoreLevels): string | null {
+  if (rf === null) return null;
+  if (rf > 1 && !REPLICATED.includes(store)) {
     return `${store} keeps one copy of the data in the lab, so rf must be 1`;
   }
-  if (rf !== null && rf > nodes) return `rf ${rf} needs ${rf} nodes, and there are ${nodes}`;
-  if (memory !== null) {
-    if (isEmbedded(store)) return `${store} runs in the process of its client, so it has no node to limit`;
-    const { minMemory } = STORE_SERVERS[store]!;
-    if (memory < minMemory) {
-      return `${store} needs a memory limit of ${minMemory / 2 ** 20}MiB or more to start, not ${memory} bytes`;
-    }
-    const refusal = memoryLimitRefusal();
-    if (refusal !== null) return refusal;
+  return rf > nodes ? `rf ${rf} needs ${rf} nodes, and there are ${nodes}` : null;
+}
+
+function refusalOfMemory({ store, memory }: StoreLevels): string | null {
+  if (memory === null) return null;
+  if (isEmbedded(store)) return `${store} runs in the process of its client, so it has no node to limit`;
+  const { minMemory } = STORE_SERVERS[store]!;
+  if (memory < minMemory) {
+    return `${store} needs a memory limit of ${minMemory / 2 ** 20}MiB or more to start, not ${memory} bytes`;
   }
-  if (store === 'citus') {
-    const refusal = restoreRefusal(study, 'Citus of the lab');
-    if (refusal !== null) return refusal;
-  }
-  return network === null ? null : profileRefusal(store, network);
+  return memoryLimitRefusal();
 }
 
 /** The server of a STORE URL runs elsewhere, or already: the place cannot change it. */

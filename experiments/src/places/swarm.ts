@@ -77,19 +77,23 @@ function refusalOf(hard: Combination, study: Study): string | null {
 }
 
 /** Why a swarm cannot deploy these levels now, or null. Nothing is changed. */
-export function refusalOfSwarm(
-  levels: StoreLevels,
-  { here, boards, stacks, secrets }: SwarmState,
-): string | null {
+export function refusalOfSwarm(levels: StoreLevels, swarm: SwarmState): string | null {
+  return refusalOfStacks(swarm) ?? refusalOfBoards(levels, swarm);
+}
+
+/** Another stack or study would use the same swarm. */
+function refusalOfStacks({ stacks, secrets }: SwarmState): string | null {
   const left = Object.keys(secrets).filter((name) => name.startsWith(`${STACK}-`));
   if (stacks.includes(STACK) || left.length > 0) {
     const remove = left.length === 0 ? '' : `; docker secret rm ${left.join(' ')}`;
     return `a study uses this swarm, or one was killed there. If none runs, remove what is left: docker stack rm ${STACK}${remove}`;
   }
-  if (stacks.length > 0) {
-    return `the stack ${stacks.join(', ')} runs in this swarm and uses the same data and ports: choose another swarm, or remove it with docker stack rm`;
-  }
-  const { store, nodes } = levels;
+  if (stacks.length === 0) return null;
+  return `the stack ${stacks.join(', ')} runs in this swarm and uses the same data and ports: choose another swarm, or remove it with docker stack rm`;
+}
+
+/** The boards do not have the store, or the drivers would run beside it. */
+function refusalOfBoards({ store, nodes }: StoreLevels, { here, boards }: SwarmState): string | null {
   const entry = stackFor(store, nodes)!;
   const label = labelOf(entry.role(0));
   const stores = boardsOf(entry, boards);

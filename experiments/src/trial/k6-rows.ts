@@ -25,10 +25,7 @@ export async function readK6Rows(path: string, recorder: Recorder, zero: number)
   let done = 0;
   for await (const line of createInterface({ input: createReadStream(path) })) {
     if (columns === null) {
-      columns = new Map(line.split(',').map((name, index) => [name, index]));
-      for (const name of ['metric_name', 'timestamp', 'metric_value', 'extra_tags']) {
-        if (!columns.has(name)) throw new Error(`k6's CSV output has no column ${name}`);
-      }
+      columns = columnsOf(line);
       continue;
     }
     if (!line.startsWith(`${METRIC},`)) continue;
@@ -54,4 +51,13 @@ export async function readK6Rows(path: string, recorder: Recorder, zero: number)
     if (outcome === 'OK') done += 1;
   }
   return { started, done };
+}
+
+/** The places of the columns, by name. */
+function columnsOf(header: string): ReadonlyMap<string, number> {
+  const columns = new Map(header.split(',').map((name, index) => [name, index]));
+  for (const name of ['metric_name', 'timestamp', 'metric_value', 'extra_tags']) {
+    if (!columns.has(name)) throw new Error(`k6's CSV output has no column ${name}`);
+  }
+  return columns;
 }

@@ -93,25 +93,46 @@ export async function performRound(
 
 /** Does all operations: in one turn if a run is alone, else in turns of random order. */
 async function takeTurns(lanes: readonly Lane[], { seed, pairing, monitor }: RoundOptions): Promise<void> {
-  const { length, threads } = lanes[0]!.settings;
+  const { settings } = lanes[0]!;
+  const { length } = settings;
   const random = seeded(seed);
   const indexes = [...lanes.keys()];
   const isByOperation = lanes.length > 1 && pairing === 'operation';
-  const slices = Math.max(1, Math.min(SLICES, Math.floor((length.operations ?? Infinity) / threads)));
-  const turns = lanes.length === 1 ? 1 : isByOperation ? (length.operations ?? Infinity) : slices;
+  const { turns, partOf } = isByOperation ? byOperation(settings) : bySlice(settings, lanes.length);
   const end = performance.now() + (length.seconds ?? Infinity) * 1000 * lanes.length;
   for (let turn = 0; turn < turns; turn += 1) {
     if (isByOperation && performance.now() > end) return;
     for (const index of shuffled(indexes, random)) {
       const lane = lanes[index]!;
-      if (isByOperation) await lane.turn(1, null);
-      else if (length.operations !== null) await lane.turn(shareOf(length.operations, turns, turn), null);
-      else await lane.turn(null, (length.seconds * 1000) / turns);
+      await lane.turn(...partOf(turn));
       if (lane.failure !== null) return;
       // Turns of one operation are shorter than the steps of the counters.
       if (!isByOperation) await monitor.lap(index);
     }
   }
+}
+
+/** How a run is divided into turns. */
+interface Division {
+  /** Infinity: until the end of the run. */
+  readonly turns: number;
+  /** The operations, or the milliseconds, of a turn. Turns count from 0. */
+  partOf(turn: number): Parameters<Lane['turn']>;
+}
+
+function byOperation({ length }: TrialSettings): Division {
+  return { turns: length.operations ?? Infinity, partOf: () => [1, null] };
+}
+
+function bySlice({ length, threads }: TrialSettings, lanes: number): Division {
+  const { operations, seconds } = length;
+  const slices = Math.max(1, Math.min(SLICES, Math.floor((operations ?? Infinity) / threads)));
+  const turns = lanes === 1 ? 1 : slices;
+  if (operations === null) {
+    const ms = (seconds * 1000) / turns;
+    return { turns, partOf: () => [null, ms] };
+  }
+  return { turns, partOf: (turn) => [shareOf(operations, turns, turn), null] };
 }
 
 /** One run in a round. */

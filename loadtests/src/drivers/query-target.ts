@@ -81,19 +81,37 @@ export function appQuery(api: string, client: HttpClient, load: ReadLoad, query:
   return async () => {
     const bodies: Bodies = { site: [], readings: [], groups: [] };
     for (const [kind, path] of Object.entries(paths) as [keyof Bodies, string][]) {
-      let next: string | null = null;
-      do {
-        const cursor: string = next === null ? '' : `&cursor=${encodeURIComponent(next)}`;
-        const { status, body } = await client
-          .send('GET', `${api}${path}${cursor}`)
-          .catch(() => ({ status: 0, body: '' }));
-        if (status !== 200) return { outcome: outcomeOf(status), value: () => null };
-        bodies[kind].push(body);
-        next = kind === 'readings' && !path.includes('limit=1&') ? nextOf(body) : null;
-      } while (next !== null);
+      const isPaged = kind === 'readings' && !path.includes('limit=1&');
+      const status = await readPages(client, `${api}${path}`, isPaged, bodies[kind]);
+      if (status !== 200) return { outcome: outcomeOf(status), value: () => null };
     }
     return { outcome: 'OK', value: () => answerIn(bodies) };
   };
+}
+
+/**
+ * Adds the bodies of the pages at a URL to `bodies`. Resolves to the last status: the first one that is not 200, or 0 when
+ * there was no response.
+ *
+ * @param isPaged whether cursors are followed
+ */
+async function readPages(
+  client: HttpClient,
+  url: string,
+  isPaged: boolean,
+  bodies: string[],
+): Promise<number> {
+  let next: string | null = null;
+  do {
+    const cursor: string = next === null ? '' : `&cursor=${encodeURIComponent(next)}`;
+    const { status, body } = await client
+      .send('GET', `${url}${cursor}`)
+      .catch(() => ({ status: 0, body: '' }));
+    if (status !== 200) return status;
+    bodies.push(body);
+    next = isPaged ? nextOf(body) : null;
+  } while (next !== null);
+  return 200;
 }
 
 /** Bodies of the responses. */

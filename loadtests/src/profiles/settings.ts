@@ -140,15 +140,9 @@ export type CommonConfig = Config<typeof COMMON_SETTINGS>;
 /** The rate and the length of the run, from the options and the operation count of the workload. */
 export function modelOf(config: CommonConfig, workloadOperations: number | null): Model {
   const { threads, rate, ramp } = config;
+  if (ramp !== null) return rampOf(config, ramp);
   const durationMs = config.duration === null ? null : config.duration * 1000;
   const isClosed = config.model === 'closed';
-  if (ramp !== null) {
-    if (isClosed) throw mistake('--ramp needs the open model: add --model open');
-    if (config.ops !== null || durationMs !== null) {
-      throw mistake('--ramp sets the length of the run: leave out --ops and --duration');
-    }
-    return { kind: 'open', threads, startRate: rate ?? 0, stages: ramp };
-  }
   if (!isClosed && rate === null) throw mistake('the open model needs a rate: add --rate or --ramp');
   const operations = config.ops ?? (durationMs === null ? workloadOperations : null);
   if (operations === null && durationMs === null)
@@ -158,6 +152,14 @@ export function modelOf(config: CommonConfig, workloadOperations: number | null)
   const needed = operations === null ? Number.POSITIVE_INFINITY : (operations * 1000) / startRate;
   const length = Math.min(needed, durationMs ?? Number.POSITIVE_INFINITY);
   return { kind: 'open', threads, startRate, stages: [{ rate: startRate, durationMs: length }] };
+}
+
+function rampOf({ threads, rate, model, ops, duration }: CommonConfig, stages: readonly Stage[]): Model {
+  if (model === 'closed') throw mistake('--ramp needs the open model: add --model open');
+  if (ops !== null || duration !== null) {
+    throw mistake('--ramp sets the length of the run: leave out --ops and --duration');
+  }
+  return { kind: 'open', threads, startRate: rate ?? 0, stages };
 }
 
 export function thresholdsOf({ threshold: given }: CommonConfig): Record<string, string[]> {
