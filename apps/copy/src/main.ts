@@ -65,12 +65,12 @@ export const program = defineCommand({
       return withSides(from, to, { createTarget: false }, (sides) => verify(sides, { merge, json }, signal));
     }
     return withSides(from, to, { createTarget: true }, async (sides) => {
-      for (;;) {
-        const isDone = await copyOnce(sides, { from, to, merge, json }, signal);
-        if (follow === null || signal.aborted) return isDone ? EXIT.OK : EXIT.FAILED;
-        await delay(follow * 1000, undefined, { signal }).catch(() => {});
-        if (signal.aborted) return isDone ? EXIT.OK : EXIT.FAILED;
-      }
+      let isDone: boolean;
+      do {
+        isDone = await copyOnce(sides, { from, to, merge, json }, signal);
+        if (follow !== null) await delay(follow * 1000, undefined, { signal }).catch(() => {});
+      } while (follow !== null && !signal.aborted);
+      return isDone ? EXIT.OK : EXIT.FAILED;
     });
   },
 });

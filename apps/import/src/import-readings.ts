@@ -67,22 +67,18 @@ export async function importReadings(
   const place = `import:${source.name}`;
   const known = await firmly(() => readState<ImportState>(store, place));
   const isPartial = known !== null && known.finished === null && known.position !== null;
-  const continues = isPartial && known.content === source.version;
-  if (isPartial && !continues)
-    progress.line(`${source.name} or its options have changed: it is read from the beginning`);
-  if (continues) {
-    progress.line(`continues after ${known.counts.readings} readings`);
+  const kept = isPartial && known.content === source.version ? known : null;
+  if (kept !== null) {
+    progress.line(`continues after ${kept.counts.readings} readings`);
     source.close?.();
-    source = open(known.began);
-  }
-  const began = continues ? known.began : fresh;
-  const tally = new Tally(continues ? known.tally : undefined);
-  const counts = { ...(continues ? known.counts : NO_COUNTS) };
-  const sums: Sums = {
-    source: new SumDigest(continues ? known.sums[0] : undefined),
-    store: new SumDigest(continues ? known.sums[1] : undefined),
-  };
-  let position: unknown = continues ? known.position : null;
+    source = open(kept.began);
+  } else if (isPartial)
+    progress.line(`${source.name} or its options have changed: it is read from the beginning`);
+  const began = kept?.began ?? fresh;
+  const tally = new Tally(kept?.tally);
+  const counts = { ...NO_COUNTS, ...kept?.counts };
+  const sums: Sums = { source: new SumDigest(kept?.sums[0]), store: new SumDigest(kept?.sums[1]) };
+  let position: unknown = kept?.position ?? null;
   const registered = new Set<string>();
 
   const save = async (finished: string | null): Promise<void> => {

@@ -59,8 +59,7 @@ export async function previewImport(
     readings,
     devices: devices.size,
     series: series.size,
-    first: readings === 0 ? null : first,
-    last: readings === 0 ? null : last,
+    ...(readings === 0 ? { first: null, last: null } : { first, last }),
     sample,
     tally,
   };

@@ -45,24 +45,23 @@ export async function* live(api: Client<paths>, options: LiveOptions = {}): Asyn
     try {
       for await (const event of follow(api, options, position)) {
         delayMs = FIRST_DELAY_MS;
-        if (event === 'open') {
-          // Without an id, the API cannot continue the stream.
-          if (isLost && position.id === null) yield { type: 'gap', missed: null, id: null };
-          isLost = true;
-        } else yield event;
+        if (event !== 'open') yield event;
+        else yield* gapBefore(isLost, position.id);
+        isLost = true;
       }
     } catch (error) {
-      if (signal?.aborted) return;
-      if (!isTemporary(error)) throw error;
+      if (!signal?.aborted && !isTemporary(error)) throw error;
       failure = error;
     }
-    try {
-      await pause(waitBefore(delayMs, failure), signal);
-    } catch {
-      return;
-    }
+    // Only an abort ends the pause early.
+    await pause(waitBefore(delayMs, failure), signal).catch(() => {});
     delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
   }
+}
+
+/** Without an id, the API cannot continue the stream after a lost connection. */
+function gapBefore(isLost: boolean, id: string | null): LiveEvent[] {
+  return isLost && id === null ? [{ type: 'gap', missed: null, id: null }] : [];
 }
 
 /** One connection: 'open' first, then its events. Returns when the connection ends. */

@@ -14,8 +14,7 @@ export async function inLockstep<T>(
   try {
     let [left, right] = await Promise.all([nextOf(sides[0]), nextOf(sides[1])]);
     while (left !== null || right !== null) {
-      // A side that has ended comes after all others.
-      const order = left === null ? 1 : right === null ? -1 : compare(left, right);
+      const order = orderOf(left, right, compare);
       const waits = visit(order <= 0 ? left : null, order >= 0 ? right : null);
       if (waits !== null) await waits;
       if (order <= 0) left = await nextOf(sides[0]);
@@ -24,6 +23,12 @@ export async function inLockstep<T>(
   } finally {
     for (const side of sides) await side.return?.();
   }
+}
+
+/** A side that has ended comes after all others. */
+function orderOf<T>(source: T | null, target: T | null, compare: (source: T, target: T) => number): number {
+  if (source === null) return 1;
+  return target === null ? -1 : compare(source, target);
 }
 
 async function nextOf<T>(side: AsyncIterator<T>): Promise<T | null> {

@@ -24,6 +24,16 @@ export interface OnRow {
   readonly repeat: Repeat;
 }
 
+/** A failed write that the server may have applied. */
+interface Unknown {
+  readonly failure: HBaseError;
+  readonly server: string;
+}
+
+function unknownOf(failure: HBaseError, region: Region | null, isWrite: boolean): Unknown | null {
+  return isWrite && failure.maybeApplied && region !== null ? { failure, server: serverOf(region) } : null;
+}
+
 /** Calls the server that has a row, and retries until it answers or the deadline has passed. */
 export async function onRow<T>(
   caller: Caller,
@@ -31,7 +41,7 @@ export async function onRow<T>(
   attempt: (region: Region) => Promise<T>,
 ): Promise<T> {
   const retry = new Retry(deadline, caller.pauses, isWrite);
-  let unknown: { readonly failure: HBaseError; readonly server: string } | null = null;
+  let unknown: Unknown | null = null;
   for (;;) {
     let region: Region | null = null;
     try {
@@ -42,10 +52,8 @@ export async function onRow<T>(
     } catch (error) {
       if (region !== null) caller.lost(region, error);
       const failure = retry.note(error);
-      if (isWrite && failure.maybeApplied && region !== null) {
-        if (repeat === 'once') throw retry.verdict(failure);
-        unknown ??= { failure, server: serverOf(region) };
-      }
+      unknown ??= unknownOf(failure, region, isWrite);
+      if (unknown !== null && repeat === 'once') throw retry.verdict(failure);
       await retry.afterFailure(failure);
       continue;
     }

@@ -95,15 +95,14 @@ function readFrom(
           if (answers.length === paths.length) return end(null);
         }
       } catch (error) {
-        end(
-          error instanceof HBaseError && error.code === 'PROTOCOL' ? notZooKeeper(error) : (error as Error),
-        );
+        end(explained(error as Error));
       }
     });
   });
 }
 
-function notZooKeeper(error: HBaseError): Error {
+function explained(error: Error): Error {
+  if (!(error instanceof HBaseError) || error.code !== 'PROTOCOL') return error;
   return new Error(`it does not use the ZooKeeper protocol (${error.message})`);
 }
 

@@ -103,11 +103,14 @@ export function checkShape(frame: Buffer, version: 4 | 5): void {
   if (type === PINGREQ || type === PINGRESP) {
     if (length !== 0) throw malformed(type, 'a body');
   } else if (type === CONNECT) checkConnect(frame, body);
-  else if (version === 4) {
-    const expected = LENGTHS_3[type];
-    if (expected !== undefined && length !== expected) throw malformed(type, `${length} bytes`);
-  } else checkProperties(frame, body, type);
+  else if (version === 4) checkLength(length, type);
+  else checkProperties(frame, body, type);
   if (type === SUBSCRIBE || type === UNSUBSCRIBE) checkFilters(frame, body, type, version);
+}
+
+function checkLength(length: number, type: number): void {
+  const expected = LENGTHS_3[type];
+  if (expected !== undefined && length !== expected) throw malformed(type, `${length} bytes`);
 }
 
 /** CONNECT with its payload, which ends with the packet: MQTT 5 and 3.1.1, section 3.1. */
@@ -170,6 +173,11 @@ function checkProperties(frame: Buffer, body: number, type: number): void {
     throw malformed(type, 'a wrong length of its properties');
 }
 
+function checkValue(id: number, value: number, type: number): void {
+  if ((NOT_ZERO.includes(id) && value === 0) || (FLAGS.includes(id) && value > 1))
+    throw problem(type, `${value} as property 0x${id.toString(16)}`);
+}
+
 /** Properties, their length first. */
 function checkList(reader: Reader, type: number): void {
   const end = reader.varint() + reader.position;
@@ -185,9 +193,7 @@ function checkList(reader: Reader, type: number): void {
     if (!types.includes(type)) throw malformed(type, `property 0x${id.toString(16).padStart(2, '0')}`);
     if (seen.has(id)) throw problem(type, 'a repeated property');
     seen.add(id);
-    const value = reader.take(kind, end);
-    if ((NOT_ZERO.includes(id) && value === 0) || (FLAGS.includes(id) && value > 1))
-      throw problem(type, `${value} as property 0x${id.toString(16)}`);
+    checkValue(id, reader.take(kind, end), type);
   }
   if (seen.has(AUTHENTICATION_DATA) && !seen.has(AUTHENTICATION_METHOD))
     throw problem(type, 'authentication data without a method');

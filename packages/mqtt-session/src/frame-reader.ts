@@ -117,19 +117,21 @@ export class FrameReader {
       remaining += (byte & 0x7f) * 2 ** (7 * (i - 1));
       if (byte < 0x80) {
         if (byte === 0 && i > 1) break;
-        const size = 1 + i + remaining;
-        const most = Math.min(this.maximumPacketSize, this.maximumControlSize);
-        if (size <= most) return size;
-        const type = buffer[position]! >> 4;
-        if (type === PUBLISH) return size <= this.maximumPacketSize ? size : -size;
-        const limit = most === this.maximumPacketSize ? 'maximumPacketSize' : 'the limit of such packets';
-        throw new ProtocolError(
-          Reason.PACKET_TOO_LARGE,
-          `a packet of type ${type} and ${size} bytes, ${limit} is ${most}`,
-        );
+        return this.#boundedSize(buffer[position]! >> 4, 1 + i + remaining);
       }
     }
     throw new ProtocolError(Reason.MALFORMED_PACKET, 'a remaining length that is too long');
+  }
+
+  #boundedSize(type: number, size: number): number {
+    const most = Math.min(this.maximumPacketSize, this.maximumControlSize);
+    if (size <= most) return size;
+    if (type === PUBLISH) return size <= this.maximumPacketSize ? size : -size;
+    const limit = most === this.maximumPacketSize ? 'maximumPacketSize' : 'the limit of such packets';
+    throw new ProtocolError(
+      Reason.PACKET_TOO_LARGE,
+      `a packet of type ${type} and ${size} bytes, ${limit} is ${most}`,
+    );
   }
 
   // Starts to collect a packet that is not complete in `chunk`; `size` is the result of #frameSize.

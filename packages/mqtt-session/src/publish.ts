@@ -179,46 +179,60 @@ export function decodePublish(
 ): InboundMessage {
   const header = aliases === null ? buffer[start]! : buffer[start]! & ~RETAIN_BIT;
   const qos = (header >> 1) & 3;
-  if (qos === 3) throw malformed('a PUBLISH with QoS 3');
-  if (qos === 0 && (header & DUP_BIT) !== 0 && aliases !== null)
-    throw malformed('a PUBLISH with QoS 0 and the flag DUP');
-  if (body + 2 > end) throw malformed('a PUBLISH without a topic');
-  let position = body + 2 + ((buffer[body]! << 8) | buffer[body + 1]!);
-  if (position > end) throw malformed('a PUBLISH whose topic is longer than the packet');
-  // Checked before the topic becomes a string: long strings fill the heap, and lookups by them are slow.
-  if (position - body - 2 > maximumTopicBytes) throw new TopicTooLong(position - body - 2, maximumTopicBytes);
+  checkFlags(qos, header, aliases !== null);
+  let position = endOfTopic(buffer, body, end, maximumTopicBytes);
   let topic = topics.find(buffer, body + 2, position) ?? '';
-  if (topic === '') {
-    topic = buffer.toString('utf8', body + 2, position);
-    const needsAlias = topic.length === 0 && mqtt5 && aliases !== null;
-    if ((topic.length === 0 && !needsAlias) || SUSPECT_TOPIC.test(topic))
-      checkTopic(topic, buffer.subarray(body + 2, position));
-    topics.add(topic);
-  }
+  if (topic === '') topic = newTopic(buffer, body + 2, position, mqtt5 && aliases !== null);
 
   let packetId = 0;
   if (qos !== 0) {
-    if (position + 2 > end) throw malformed('a PUBLISH without its packet identifier');
-    packetId = (buffer[position]! << 8) | buffer[position + 1]!;
-    if (packetId === 0) throw new ProtocolError(Reason.PROTOCOL_ERROR, 'a PUBLISH with packet identifier 0');
+    packetId = packetIdAt(buffer, position, end);
     position += 2;
   }
 
   let properties: Buffer | null = null;
-  if (mqtt5) {
-    if (position >= end) throw malformed('a PUBLISH without its property length');
-    if (buffer[position] === 0) {
-      position += 1;
-    } else {
-      const reader = new PropertyReader(buffer, position, end);
-      reader.check(aliases !== null);
-      if (reader.alias !== null) topic = aliases!.resolve(reader.alias, topic);
-      properties = buffer.subarray(position, reader.end);
-      position = reader.end;
-    }
+  if (mqtt5 && position >= end) throw malformed('a PUBLISH without its property length');
+  if (mqtt5 && buffer[position] === 0) position += 1;
+  else if (mqtt5) {
+    const reader = new PropertyReader(buffer, position, end);
+    reader.check(aliases !== null);
+    if (reader.alias !== null) topic = aliases!.resolve(reader.alias, topic);
+    properties = buffer.subarray(position, reader.end);
+    position = reader.end;
   }
   if (topic.length === 0) checkTopic(topic, EMPTY);
   return new InboundMessage(header, topic, packetId, properties, buffer, position, end, end - start);
+}
+
+function checkFlags(qos: number, header: number, isServer: boolean): void {
+  if (qos === 3) throw malformed('a PUBLISH with QoS 3');
+  if (qos === 0 && (header & DUP_BIT) !== 0 && isServer)
+    throw malformed('a PUBLISH with QoS 0 and the flag DUP');
+}
+
+function endOfTopic(buffer: Buffer, body: number, end: number, maximumTopicBytes: number): number {
+  if (body + 2 > end) throw malformed('a PUBLISH without a topic');
+  const position = body + 2 + ((buffer[body]! << 8) | buffer[body + 1]!);
+  if (position > end) throw malformed('a PUBLISH whose topic is longer than the packet');
+  // Checked before the topic becomes a string: long strings fill the heap, and lookups by them are slow.
+  if (position - body - 2 > maximumTopicBytes) throw new TopicTooLong(position - body - 2, maximumTopicBytes);
+  return position;
+}
+
+function packetIdAt(buffer: Buffer, position: number, end: number): number {
+  if (position + 2 > end) throw malformed('a PUBLISH without its packet identifier');
+  const packetId = (buffer[position]! << 8) | buffer[position + 1]!;
+  if (packetId === 0) throw new ProtocolError(Reason.PROTOCOL_ERROR, 'a PUBLISH with packet identifier 0');
+  return packetId;
+}
+
+/** Reads a topic that is not in `topics`, and adds it. It may be empty if an alias can replace it. */
+function newTopic(buffer: Buffer, from: number, to: number, mayHaveAlias: boolean): string {
+  const topic = buffer.toString('utf8', from, to);
+  if ((topic.length === 0 && !mayHaveAlias) || SUSPECT_TOPIC.test(topic))
+    checkTopic(topic, buffer.subarray(from, to));
+  topics.add(topic);
+  return topic;
 }
 
 /** A topic that is longer than the receiver's own bound, in a packet that is well-formed. */

@@ -259,6 +259,18 @@ export class MqttSession {
     this.acknowledge(message);
   };
 
+  // Selects the version of the next connection after an error. Returns whether to connect without a wait.
+  #continuesWithout5({ code }: MqttSessionError, about: object): boolean {
+    if (code === 'UNSUPPORTED_VERSION' && this.#version === 5) {
+      this.#version = 4;
+      this.#log.info(about, 'broker does not support MQTT 5, continuing with 3.1.1');
+      return true;
+    }
+    // Brokers such as RabbitMQ before 3.13 close the connection of MQTT 5 without an answer.
+    if (code === 'CONNECTION_LOST' && this.#connections === 0) this.#version = this.#version === 5 ? 4 : 5;
+    return false;
+  }
+
   async #run(settings: Settings): Promise<void> {
     const { signal } = this.#stop;
     const about = { broker: settings.endpoint.label, clientId: settings.clientId };
@@ -269,32 +281,19 @@ export class MqttSession {
       this.#connection = null;
       this.#setUp(false, error);
       if (signal.aborted || error === null) return;
-      if (
-        error.code === 'UNSUPPORTED_VERSION' &&
-        settings.protocolVersion === 'auto' &&
-        this.#version === 5
-      ) {
-        this.#version = 4;
-        this.#log.info(about, 'broker does not support MQTT 5, continuing with 3.1.1');
-        continue;
-      }
-      if (
-        error.code === 'CONNECTION_LOST' &&
-        settings.protocolVersion === 'auto' &&
-        this.#connections === 0
-      ) {
-        // Brokers such as RabbitMQ before 3.13 close the connection of MQTT 5 without an answer.
-        this.#version = this.#version === 5 ? 4 : 5;
-      }
+      if (settings.protocolVersion === 'auto' && this.#continuesWithout5(error, about)) continue;
       if (error.permanent && !this.#everUp) {
         this.#firstUp.reject(error);
         return;
       }
       const harmful = error.permanent || error.code === 'TAKEN_OVER';
-      const waitMs = Math.round(harmful ? backoff.longest() : backoff.next());
+      const [pauseMs, level] = harmful
+        ? ([backoff.longest(), 'error'] as const)
+        : ([backoff.next(), 'warn'] as const);
+      const waitMs = Math.round(pauseMs);
       const { code, message: reason, hint } = error;
       const what = { ...about, code, reason, hint, attempt: backoff.attempts, retryInMs: waitMs };
-      this.#log[harmful ? 'error' : 'warn'](what, 'mqtt connection lost or refused');
+      this.#log[level](what, 'mqtt connection lost or refused');
       await delay(waitMs, undefined, { signal }).catch(() => {});
     }
   }

@@ -63,6 +63,7 @@ export function compileTopicTemplate(
   const before = open === -1 ? levels.length : open;
   const isPath = levels[open] === DEVICE_PATH || levels[open] === METRIC_PATH;
   const fewest = open === -1 || isPath ? levels.length : levels.length - 1;
+  const most = open === -1 ? levels.length : Number.POSITIVE_INFINITY;
   const beginsWild = /^[{+#]/.test(template);
   const spanOf = (index: number): Span => [
     index <= before ? index : index - levels.length,
@@ -80,24 +81,26 @@ export function compileTopicTemplate(
   const literals = others.filter(({ name }) => name === undefined);
   const captured = others.filter(({ name }) => name !== undefined);
 
+  function capturedOf(parts: readonly string[]): Readonly<Record<string, string>> | null {
+    if (captured.length === 0) return null;
+    return Object.fromEntries(captured.map(({ at, name }) => [name!, parts.at(at)!]));
+  }
+
   function match(topic: string): TopicNames | DecodeError | null {
     if (beginsWild && topic.startsWith('$')) return null;
     const parts = topic.split('/');
-    if (parts.length < fewest || (open === -1 && parts.length > fewest)) return null;
+    if (parts.length < fewest || parts.length > most) return null;
     if (literals.some(({ at, level }) => parts.at(at) !== level)) return null;
     const device = deviceSpan === null ? null : cleanDevice(parts.slice(...deviceSpan).join('/'));
-    const metricLevels = metricSpan === null ? [] : parts.slice(...metricSpan);
+    const metricLevels = levelsAt(parts, metricSpan);
     const metric = metricSpan === null ? null : cleanMetric(metricLevels.join('.'));
-    const problem =
-      (device === null ? null : deviceNameProblem(device)) ??
-      (metric === null ? null : metricNameProblem(metric));
+    const problem = namesProblem(device, metric);
     if (problem !== null) return new DecodeError('invalid_name', `topic ${quote(topic)}: ${problem}`);
-    const values = captured.map(({ at, name }) => [name!, parts.at(at)!] as const);
     return {
       device,
       metric,
       full: fullDevice(topic, device, metricLevels),
-      captured: values.length === 0 ? null : Object.fromEntries(values),
+      captured: capturedOf(parts),
     };
   }
 
@@ -110,6 +113,15 @@ export function compileTopicTemplate(
   }
 
   return { template, filter, match: matchTrimmed };
+}
+
+function levelsAt(levels: readonly string[], span: Span | null): readonly string[] {
+  return span === null ? [] : levels.slice(...span);
+}
+
+function namesProblem(device: string | null, metric: string | null): string | null {
+  const problem = device === null ? null : deviceNameProblem(device);
+  return problem ?? (metric === null ? null : metricNameProblem(metric));
 }
 
 /** The device of values that the payload names. Of the topic, `device` is valid, and `levels` are those of the metric. */

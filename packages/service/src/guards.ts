@@ -32,6 +32,19 @@ export function namesOneHost({ rawHeaders }: IncomingMessage): boolean {
   return hosts < 2;
 }
 
+/** @throws {Problem} 400 or 421 for a Host header that is not one name of this server */
+function servedHost(request: IncomingMessage, hosts: Hosts): string {
+  if (!namesOneHost(request)) {
+    throw new Problem(400, 'Bad request', 'The request has several Host headers: send one.');
+  }
+  const host = request.headers.host ?? '';
+  if (!hosts.isServed(host)) {
+    const detail = `This server does not serve the name ${JSON.stringify(host)}: use its address, or add the name to ALLOWED_HOSTS.`;
+    throw new Problem(421, 'Misdirected request', detail);
+  }
+  return host;
+}
+
 /**
  * Protects against requests that foreign web pages make through a browser. A foreign name that resolves to this machine
  * (DNS rebinding) is visible in Host, and a form of another site in Origin. Pages of the given origins may use the API
@@ -39,37 +52,23 @@ export function namesOneHost({ rawHeaders }: IncomingMessage): boolean {
  */
 export function guardBrowsers(hosts: Hosts, origins: readonly string[] = []): RequestHandler {
   return (request, response, next) => {
-    if (!namesOneHost(request)) {
-      throw new Problem(400, 'Bad request', 'The request has several Host headers: send one.');
-    }
-    const host = request.headers.host ?? '';
-    if (!hosts.isServed(host)) {
-      const detail = `This server does not serve the name ${JSON.stringify(host)}: use its address, or add the name to ALLOWED_HOSTS.`;
-      throw new Problem(421, 'Misdirected request', detail);
-    }
+    const host = servedHost(request, hosts);
     const { origin } = request.headers;
     if (origin === undefined || originHost(origin) === host) return next();
-    const isListed = origins.includes(origin);
-    if (isListed) {
-      response.setHeader('Access-Control-Allow-Origin', origin);
-      response.setHeader('Access-Control-Expose-Headers', 'Retry-After, WWW-Authenticate');
-      response.vary('Origin');
-    }
-    if (
-      isListed &&
-      request.headers['access-control-request-method'] !== undefined &&
-      request.method === 'OPTIONS'
-    ) {
-      response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE');
-      response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, Last-Event-ID');
-      response.setHeader('Access-Control-Max-Age', '600');
-      response.status(204).end();
-      return;
-    }
-    if (!isListed && !isSafe(request.method)) {
+    if (!origins.includes(origin)) {
+      if (isSafe(request.method)) return next();
       throw new Problem(403, 'Forbidden', `Pages of ${origin} may not send requests that change data.`);
     }
-    next();
+    response.setHeader('Access-Control-Allow-Origin', origin);
+    response.setHeader('Access-Control-Expose-Headers', 'Retry-After, WWW-Authenticate');
+    response.vary('Origin');
+    const isPreflight =
+      request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
+    if (!isPreflight) return next();
+    response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE');
+    response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, Last-Event-ID');
+    response.setHeader('Access-Control-Max-Age', '600');
+    response.status(204).end();
   };
 }
 

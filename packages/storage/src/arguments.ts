@@ -79,6 +79,13 @@ function remember(check: (name: string) => string | null): (name: unknown) => st
 const deviceProblem = remember(deviceNameProblem);
 const metricProblem = remember(metricNameProblem);
 
+function valueProblem(value: number | string): string | null {
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? null : `value ${value} is not a finite number`;
+  const text = textProblem(value, MAX_TEXT_LENGTH);
+  return text === null ? null : `value ${text}`;
+}
+
 /** Why no backend can store the reading, or null. The names of a known series were checked before. */
 export function readingProblem(reading: Reading, knowsSeries: boolean): string | null {
   const { time, value, received, boot, seq, quality } = reading;
@@ -88,12 +95,8 @@ export function readingProblem(reading: Reading, knowsSeries: boolean): string |
   }
   if (!isTime(time)) return `time ${time} is not a whole number of microseconds from 0 to ${MAX_TIME}`;
   if (!isTime(received)) return `received ${received} is not a whole number of microseconds`;
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) return `value ${value} is not a finite number`;
-  } else {
-    const text = textProblem(value, MAX_TEXT_LENGTH);
-    if (text !== null) return `value ${text}`;
-  }
+  const wrongValue = valueProblem(value);
+  if (wrongValue !== null) return wrongValue;
   if (boot !== null) {
     const text = textProblem(boot, MAX_WORD_LENGTH);
     if (text !== null) return `boot ${text}`;

@@ -38,15 +38,8 @@ export class SeriesBound {
 
   /** @throws {StoreError} REJECTED with the indexes of the rows that exceed the bound. */
   async admit(batch: readonly Reading[]): Promise<void> {
-    const fresh = new Map<string, Set<string>>();
-    for (const { device, metric } of batch) {
-      if (this.has(device, metric)) continue;
-      const metrics = fresh.get(device);
-      if (metrics === undefined) fresh.set(device, new Set([metric]));
-      else metrics.add(metric);
-    }
     const full = new Set<string>();
-    for (const [name, metrics] of fresh) {
+    for (const [name, metrics] of this.#fresh(batch)) {
       const device = this.#device(name);
       if (!device.complete && device.metrics.size + metrics.size > ASK_FROM)
         await this.#complete(name, device);
@@ -56,6 +49,18 @@ export class SeriesBound {
       }
     }
     if (full.size > 0) this.#refuse(batch, full);
+  }
+
+  /** The metrics of series that were not admitted before, by device. */
+  #fresh(batch: readonly Reading[]): Map<string, Set<string>> {
+    const fresh = new Map<string, Set<string>>();
+    for (const { device, metric } of batch) {
+      if (this.has(device, metric)) continue;
+      const metrics = fresh.get(device);
+      if (metrics === undefined) fresh.set(device, new Set([metric]));
+      else metrics.add(metric);
+    }
+    return fresh;
   }
 
   #refuse(batch: readonly Reading[], full: ReadonlySet<string>): void {

@@ -106,16 +106,9 @@ export class YamlFile {
     let found = startOf(node) ?? 0;
     for (const [depth, part] of path.entries()) {
       if (isNode(node) && 'source' in node && !isScalar(node)) node = undefined;
-      if (isMap(node)) {
-        const pair = node.items.find((item) => isPair(item) && keyOf(item.key) === String(part));
-        const isLast = depth === path.length - 1;
-        const next = isLast && atKey ? pair?.key : (pair?.value ?? pair?.key);
-        found = startOf(next) ?? startOf(pair?.key) ?? found;
-        node = pair?.value;
-      } else {
-        node = (node as { get?: (key: unknown, keep: boolean) => unknown } | undefined)?.get?.(part, true);
-        found = startOf(node) ?? found;
-      }
+      const { below, begin } = partOf(node, part, atKey && depth === path.length - 1);
+      found = begin ?? found;
+      node = below;
     }
     const isQuoted = isScalar(node) && (node.type === 'QUOTE_SINGLE' || node.type === 'QUOTE_DOUBLE');
     return after === 0 ? found : found + after + (isQuoted ? 1 : 0);
@@ -197,6 +190,22 @@ function showPath(path: Path): string {
 function at(name: string, lines: LineCounter, offset: number): string {
   const { line, col } = lines.linePos(offset);
   return `${name}:${Math.max(1, line)}:${Math.max(1, col)}`;
+}
+
+/** The node of a key or an index of a node, and where it begins. */
+function partOf(
+  node: unknown,
+  part: string | number,
+  atKey: boolean,
+): { below: unknown; begin: number | null } {
+  if (!isMap(node)) {
+    const list = node as { get?: (key: unknown, keep: boolean) => unknown } | undefined;
+    const below = list?.get?.(part, true);
+    return { below, begin: startOf(below) };
+  }
+  const pair = node.items.find((item) => isPair(item) && keyOf(item.key) === String(part));
+  const next = atKey ? pair?.key : (pair?.value ?? pair?.key);
+  return { below: pair?.value, begin: startOf(next) ?? startOf(pair?.key) };
 }
 
 function startOf(node: unknown): number | null {

@@ -72,6 +72,12 @@ async function read(name) {
   }
 }
 
+function setField(fields, key, text) {
+  if (WORDS.some(([word]) => word === key)) fields[key] = text === '' ? null : text;
+  else if (key === 'year') fields.year = text === '' ? null : Number(text);
+  else if (ATTRIBUTES.some(([attribute]) => attribute === key)) setAttribute(fields.attributes, key, text);
+}
+
 /** Stores the fields that differ. Returns a function that undoes it, or null when no field differs. */
 async function save(name, device, inputs) {
   const changed = [...inputs].filter(([key, { value }]) => value.trim() !== textOf(device, key));
@@ -86,10 +92,7 @@ async function save(name, device, inputs) {
   const before = await read(name);
   const fields = fieldsOf(before);
   for (const [key, { value }] of changed) {
-    const text = value.trim();
-    if (WORDS.some(([word]) => word === key)) fields[key] = text === '' ? null : text;
-    else if (key === 'year') fields.year = text === '' ? null : Number(text);
-    else if (ATTRIBUTES.some(([attribute]) => attribute === key)) setAttribute(fields.attributes, key, text);
+    setField(fields, key, value.trim());
   }
   if (units.length < changed.length) await put(name, fields);
   for (const [key, { value }] of units) await putUnit(name, metricIn(key), value.trim());

@@ -65,13 +65,22 @@ export function attachGestures(surface, on) {
       return;
     }
     held.set(event.pointerId, share);
-    if (mode === 'pinch') on.pinch(before, [...held.values()]);
-    if (mode === 'read' || mode === 'select' || mode === 'pick') on.cursor(share);
-    if (mode === 'select' || mode === 'pick')
-      on.select(...(isDrag(share) ? [start, share] : [null, null]), false);
-    if (mode === 'pan') {
-      on.pan(start - share);
-      start = share;
+    switch (mode) {
+      case 'pinch':
+        on.pinch(before, [...held.values()]);
+        break;
+      case 'read':
+        on.cursor(share);
+        break;
+      case 'select':
+      case 'pick':
+        on.cursor(share);
+        on.select(...(isDrag(share) ? [start, share] : [null, null]), false);
+        break;
+      case 'pan':
+        on.pan(start - share);
+        start = share;
+        break;
     }
   });
 

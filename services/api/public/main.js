@@ -60,7 +60,7 @@ function route() {
   const [, view = '', ...segments] = path.split('/');
   named = view === 'sensor' ? segments.map(decoded).join('/') : null;
   const before = document.body.dataset.view;
-  const after = named === null ? (TABS.has(view) ? view : 'sensors') : 'sensor';
+  const after = view === 'sensor' || TABS.has(view) ? view : 'sensors';
   document.body.dataset.view = after;
   for (const tab of document.querySelectorAll('[data-tab]')) {
     if (tab.dataset.tab === after) tab.setAttribute('aria-current', 'page');

@@ -220,18 +220,19 @@ async function discardOne(id, topic) {
   say('The message was discarded.');
 }
 
+function confirmDiscard(matching) {
+  const action = `Discard ${count(matching)} ${matching === 1 ? 'message' : 'messages'}`;
+  const { reason } = filter();
+  const which =
+    reason === undefined ? 'All messages in quarantine' : `All messages with the reason “${words(reason)}”`;
+  const text = `${which} are deleted. This cannot be undone.`;
+  return confirm({ title: `${action}?`, text, action });
+}
+
 /** Replays or discards all messages that the filter matches, in steps that the server bounds. */
 async function changeAll(verb) {
   const { matching, until } = listed;
-  const what = matching === 1 ? 'message' : 'messages';
-  if (verb === 'discard') {
-    const title = `Discard ${count(matching)} ${what}?`;
-    const { reason } = filter();
-    const which =
-      reason === undefined ? 'All messages in quarantine' : `All messages with the reason “${words(reason)}”`;
-    const text = `${which} are deleted. This cannot be undone.`;
-    if (!(await confirm({ title, text, action: `Discard ${count(matching)} ${what}` }))) return;
-  }
+  if (verb === 'discard' && !(await confirmDiscard(matching))) return;
   isRunning = true;
   isStopped = false;
   enable();

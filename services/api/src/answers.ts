@@ -132,18 +132,15 @@ export class Answers {
     return bytes <= PART_BYTES || this.#take(response, bytes);
   }
 
-  async #send<T>(
-    response: ServerResponse,
-    { name, cost = 'page', held, toDocument, prepare, next, rest }: List<T>,
-    parts: Parts<T>,
-  ): Promise<void> {
+  async #send<T>(response: ServerResponse, list: List<T>, parts: Parts<T>): Promise<void> {
+    const { name, cost = 'page', held, toDocument, prepare, next, rest } = list;
     const read = (cost: ReadCost) =>
       this.read(response, cost, async () => {
         const part = await parts.read();
         await prepare?.(part);
         return part;
       });
-    let part = await read(cost);
+    const part = await read(cost);
     if (part === null || response.destroyed) return;
     const cursor = () => (parts.last === null || !parts.more ? null : next!(parts.last));
     const paged = next !== undefined;
@@ -159,8 +156,23 @@ export class Answers {
       sendJson(response, text);
       return;
     }
+    // The rest of a query is in memory, and must not wait for the queries of others.
+    const readNext = () => read(cost === 'query' ? 'page' : cost);
+    await this.#stream(response, list, parts, part, readNext, end);
+  }
+
+  /** @param end the fields after the list, when all parts are read */
+  async #stream<T>(
+    response: ServerResponse,
+    { name, toDocument }: List<T>,
+    parts: Parts<T>,
+    first: readonly T[],
+    readNext: () => Promise<readonly T[] | null>,
+    end: () => object,
+  ): Promise<void> {
     const late = setTimeout(() => response.destroy(), LIST_MS);
     response.once('close', () => clearTimeout(late));
+    let part: readonly T[] | null = first;
     for (let before = `{${JSON.stringify(name)}:[`; ; before = ',') {
       const text = before + JSON.stringify(part.map(toDocument)).slice(1, -1);
       if (!response.headersSent) beginJson(response);
@@ -170,8 +182,7 @@ export class Answers {
         return;
       }
       if (!response.write(text)) await drained(response);
-      // The rest of a query is in memory, and must not wait for the queries of others.
-      part = await read(cost === 'query' ? 'page' : cost);
+      part = await readNext();
       if (part === null || response.destroyed) return;
     }
   }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import {
   type Access,
   type Histogram,
@@ -109,7 +109,7 @@ export function fastLane(options: FastLaneOptions): FastLane {
     }, pass);
   };
   const write =
-    (insert: boolean): Way =>
+    (change: RecordStore['insert'], status: number, headers: OutgoingHttpHeaders): Way =>
     async (request, response, { operation, params }) => {
       const { table, key } = params as { table: string; key: string };
       const body = await bodyOf(request);
@@ -117,12 +117,13 @@ export function fastLane(options: FastLaneOptions): FastLane {
       if (body === null) return false;
       const fields = fieldsIn(operation, body);
       if (fields === null) return handOn(request, response, { body, outcome: null });
-      const outcome = insert ? records.insert(table, key, fields) : records.update(table, key, fields);
+      const outcome = change(table, key, fields);
       if (!(await outcome.catch(() => false))) return handOn(request, response, { body, outcome });
-      if (insert) response.writeHead(201, INSERT_HEADERS).end();
-      else response.writeHead(204, SECURITY_HEADERS).end();
+      response.writeHead(status, headers).end();
       return true;
     };
+  const insert = write((table, key, fields) => records.insert(table, key, fields), 201, INSERT_HEADERS);
+  const update = write((table, key, fields) => records.update(table, key, fields), 204, SECURITY_HEADERS);
   const list =
     (answer: PlainHandler): Way =>
     async (request, response, target) => {
@@ -141,8 +142,8 @@ export function fastLane(options: FastLaneOptions): FastLane {
   };
   const recordLanes = new Map([
     ['GET', lane('readRecord', 'GET', '200', read)],
-    ['PUT', lane('insertRecord', 'PUT', '201', write(true))],
-    ['PATCH', lane('updateRecord', 'PATCH', '204', write(false))],
+    ['PUT', lane('insertRecord', 'PUT', '201', insert)],
+    ['PATCH', lane('updateRecord', 'PATCH', '204', update)],
   ]);
   /** By path. */
   const listLanes = new Map(

@@ -33,26 +33,45 @@ export async function stepThrough(
   let refusal: IngestError | null = null;
   let answers = 0;
   for (const url of targets) {
-    const after = from?.[0] === url ? from[1] : null;
+    const after = afterIn(from, url);
     const limit = query.limit - sum.tried;
     if (limit === 0 || performance.now() - started > ENOUGH_MS)
       return { sum, next: [url, after], unreachable };
-    try {
-      const step = await ingest.step(url, verb, { ...query, limit, cursor: after ?? undefined });
-      answers++;
-      sum.tried += step.tried;
-      sum.removed += step.removed;
-      sum.stored += step.stored;
-      sum.duplicate += step.duplicate;
-      if (step.next !== null) return { sum, next: [url, step.next], unreachable };
-    } catch (error) {
-      if (!(error instanceof IngestError)) throw error;
-      refusal = error;
-      if (error.refused) unreachable.push({ instance: url, reason: error.message });
-      else if (sum.tried > 0) return { sum, next: [url, after], unreachable };
-      else throw error;
+    const options = { ...query, limit, cursor: after ?? undefined };
+    const step = await ingest.step(url, verb, options).catch(ingestError);
+    if (step instanceof IngestError) {
+      if (!isSkipped(step, sum.tried)) return { sum, next: [url, after], unreachable };
+      refusal = step;
+      unreachable.push({ instance: url, reason: step.message });
+      continue;
     }
+    answers++;
+    sum.tried += step.tried;
+    sum.removed += step.removed;
+    sum.stored += step.stored;
+    sum.duplicate += step.duplicate;
+    if (step.next !== null) return { sum, next: [url, step.next], unreachable };
   }
   if (answers === 0 && refusal !== null) throw refusal;
   return { sum, next: null, unreachable };
+}
+
+/** Where an instance continues from a position; null at its beginning. */
+export function afterIn(position: Position | null, url: string): string | null {
+  return position?.[0] === url ? position[1] : null;
+}
+
+function ingestError(error: unknown): IngestError {
+  if (error instanceof IngestError) return error;
+  throw error;
+}
+
+/**
+ * Whether the next instance follows after an error, or the request ends.
+ *
+ * @throws {IngestError} when nothing was done
+ */
+function isSkipped(error: IngestError, tried: number): boolean {
+  if (!error.refused && tried === 0) throw error;
+  return error.refused;
 }

@@ -51,22 +51,7 @@ export async function readStore(
   const sums = { readings: new SumDigest(), units: new SumDigest(), devices: new SumDigest() };
   for await (const device of store.readings.devices()) {
     const metrics = await metricsOf(store, device);
-    const digest = new DeviceDigest();
-    let count = 0;
-    for (const [index, metric] of metrics.entries()) {
-      for await (const reading of seriesOf(store, device, metric)) {
-        digest.add(reading);
-        const waits = visitor.reading(reading);
-        if (waits !== null) await waits;
-        count += 1;
-        if (count < WATCH_EVERY) continue;
-        signal.throwIfAborted();
-        progress.advance(count, device, index / metrics.length);
-        count = 0;
-      }
-    }
-    signal.throwIfAborted();
-    progress.advance(count, device, 1);
+    const digest = await readReadings(store, device, metrics, { signal, progress }, visitor);
     progress.finish([device]);
     for (const [day, each] of digest.days()) sums.readings.addDay(device, day, each);
     for (const unit of await unitsOf(store, device, metrics)) {
@@ -79,6 +64,32 @@ export async function readStore(
     await visitor.device(device);
   }
   return { readings: part(sums.readings), units: part(sums.units), devices: part(sums.devices) };
+}
+
+async function readReadings(
+  store: Store,
+  device: string,
+  metrics: readonly string[],
+  { signal, progress }: Watching,
+  visitor: Visitor,
+): Promise<DeviceDigest> {
+  const digest = new DeviceDigest();
+  let count = 0;
+  for (const [index, metric] of metrics.entries()) {
+    for await (const reading of seriesOf(store, device, metric)) {
+      digest.add(reading);
+      const waits = visitor.reading(reading);
+      if (waits !== null) await waits;
+      count += 1;
+      if (count < WATCH_EVERY) continue;
+      signal.throwIfAborted();
+      progress.advance(count, device, index / metrics.length);
+      count = 0;
+    }
+  }
+  signal.throwIfAborted();
+  progress.advance(count, device, 1);
+  return digest;
 }
 
 async function unitsOf(store: Store, device: string, metrics: readonly string[]): Promise<SeriesUnit[]> {

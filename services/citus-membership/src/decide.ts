@@ -86,13 +86,7 @@ export function decide(scene: Scene, bounds: Bounds): Decision {
   // Citus copies metadata to every active worker in one transaction, so no worker can join while one is missing.
   const missing = settled.find((worker) => worker.active && !present(worker));
   const obstacle = missing === undefined ? null : `waits for ${missing.address}, which does not answer`;
-  for (const worker of settled) {
-    const sighting = worker.identity === null ? undefined : seen.get(worker.identity);
-    if (sighting === undefined || worker.active || !worker.disabledByUs) continue;
-    const reason = sighting.unfit ?? obstacle;
-    if (reason === null) actions.push({ do: 'activate', id: worker.id, address: worker.address });
-    else waiting.set(worker.address, reason);
-  }
+  actions.push(...activating(settled, seen, obstacle, waiting));
   const newcomers = strangers(scene, bounds, settled, sightings, waiting);
   if (obstacle !== null) for (const { address } of newcomers) waiting.set(address, obstacle);
   else if (newcomers.length > 0) {
@@ -102,6 +96,24 @@ export function decide(scene: Scene, bounds: Bounds): Decision {
     });
   }
   return { actions, waiting };
+}
+
+/** Activates workers that this service disabled and that answer again. Adds to `waiting` why others cannot join. */
+function activating(
+  workers: readonly Worker[],
+  seen: ReadonlyMap<string, Sighting>,
+  obstacle: string | null,
+  waiting: Map<string, string>,
+): Action[] {
+  const actions: Action[] = [];
+  for (const worker of workers) {
+    const sighting = worker.identity === null ? undefined : seen.get(worker.identity);
+    if (sighting === undefined || worker.active || !worker.disabledByUs) continue;
+    const reason = sighting.unfit ?? obstacle;
+    if (reason === null) actions.push({ do: 'activate', id: worker.id, address: worker.address });
+    else waiting.set(worker.address, reason);
+  }
+  return actions;
 }
 
 /** Leaves out the coordinator, and identities that answer at several addresses, which are copied data directories. */

@@ -235,6 +235,17 @@ export class Committer {
     }
   }
 
+  /** Resolves to whether a failure ends the retries. @param isLast whether no retry of an unexpected error is left */
+  async #endsRetries(
+    failure: StoreError,
+    isLast: boolean,
+    mayGiveUp: (error: StoreError) => boolean | Promise<boolean>,
+  ): Promise<boolean> {
+    const isAnswer = failure.code === 'REJECTED' || (isLast && (await mayGiveUp(failure)));
+    if (isAnswer) this.#failure = null;
+    return isAnswer || (failure.code !== 'UNEXPECTED' && !isRetryable(failure));
+  }
+
   /**
    * Retries a call until the store answers. An unexpected error is retried `unexpected` times and then thrown, unless
    * `mayGiveUp` attributes it to the store.
@@ -256,11 +267,7 @@ export class Committer {
         const failure = toFailure(error);
         const isUnexpected = failure.code === 'UNEXPECTED';
         const isLast = isUnexpected && attempt >= unexpected;
-        if (failure.code === 'REJECTED' || (isLast && (await mayGiveUp(failure)))) {
-          this.#failure = null;
-          throw failure;
-        }
-        if (!isUnexpected && !isRetryable(failure)) throw failure;
+        if (await this.#endsRetries(failure, isLast, mayGiveUp)) throw failure;
         if (!isUnexpected || isLast) this.#observeUnavailable(failure, patienceMs);
         await backoff.wait(this.#signal);
       }

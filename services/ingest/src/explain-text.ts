@@ -8,20 +8,11 @@ import type { ExplainDocument } from '@tidegauge/readings';
 export function printExplanation(found: ExplainDocument, most = 1000): string {
   const { topic, route, device, metric, readings, total, ignored, doubts = [], error, fix } = found;
   const lines = [`topic    ${topic}`];
-  if (route !== null) {
-    const preset = route.preset === undefined ? `format ${route.format}` : `preset ${route.preset}`;
-    lines.push(`route    ${route.name} (${route.topic}), ${preset}`);
-  }
+  if (route !== null) lines.push(routeLine(route));
   if (device !== null) lines.push(`device   ${device}`);
   if (metric !== null) lines.push(`metric   ${metric}`);
   lines.push('');
-  for (const reading of readings.slice(0, most)) {
-    const value = typeof reading.value === 'string' ? JSON.stringify(reading.value) : reading.value;
-    const unit = reading.unit === undefined ? '' : ` ${reading.unit}`;
-    lines.push(
-      `reading  ${reading.device} ${reading.metric} = ${value}${unit} at ${reading.time} (${reading.quality})`,
-    );
-  }
+  lines.push(...readings.slice(0, most).map(readingLine));
   const more = total - Math.min(readings.length, most);
   if (more > 0) lines.push(`         and ${more} more readings`);
   for (const { field, reason } of ignored.slice(0, most)) lines.push(`ignored  ${field}: ${reason}`);
@@ -33,6 +24,18 @@ export function printExplanation(found: ExplainDocument, most = 1000): string {
   } else if (total === 0) lines.push('nothing to store: the message is acknowledged and counted as ignored');
   if (fix !== undefined && fix !== null) lines.push(`fix      ${fix}`);
   return `${lines.map(visible).join('\n')}\n`;
+}
+
+function routeLine({ name, topic, format, preset }: NonNullable<ExplainDocument['route']>): string {
+  const decoder = preset === undefined ? `format ${format}` : `preset ${preset}`;
+  return `route    ${name} (${topic}), ${decoder}`;
+}
+
+function readingLine(reading: ExplainDocument['readings'][number]): string {
+  const { device, metric, time, quality } = reading;
+  const value = typeof reading.value === 'string' ? JSON.stringify(reading.value) : reading.value;
+  const unit = reading.unit === undefined ? '' : ` ${reading.unit}`;
+  return `reading  ${device} ${metric} = ${value}${unit} at ${time} (${quality})`;
 }
 
 /**

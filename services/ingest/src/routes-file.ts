@@ -196,6 +196,16 @@ class RoutesReader {
     for (const [index, entry] of data.entries()) this.#entry(entry, index);
   }
 
+  #checkTexts(entry: Readonly<Record<string, unknown>>, index: number): void {
+    for (const [key, message] of TEXTS) {
+      const text = entry[key];
+      if (text !== undefined && (typeof text !== 'string' || text === ''))
+        this.mistakes.push({ path: [index, key], message });
+    }
+    if (typeof entry.name === 'string' && entry.name.length > MAX_NAME)
+      this.mistakes.push({ path: [index, 'name'], message: `it has more than ${MAX_NAME} characters` });
+  }
+
   #entry(entry: unknown, index: number): void {
     if (!isTable(entry)) {
       this.mistakes.push({ path: [index], message: 'a route must have at least a topic or a preset' });
@@ -204,13 +214,7 @@ class RoutesReader {
     const before = this.mistakes.length;
     if (this.#isTooLarge(entry, [index], KEYS)) return;
     this.mistakes.push(...unknownKeys(entry, [index], KEYS, 'a route'));
-    for (const [key, message] of TEXTS) {
-      const text = entry[key];
-      if (text !== undefined && (typeof text !== 'string' || text === ''))
-        this.mistakes.push({ path: [index, key], message });
-    }
-    if (typeof entry.name === 'string' && entry.name.length > MAX_NAME)
-      this.mistakes.push({ path: [index, 'name'], message: `it has more than ${MAX_NAME} characters` });
+    this.#checkTexts(entry, index);
     const format = this.#choice<string>(entry, index, 'format', FORMATS, 'auto');
     const qos = this.#choice<0 | 1 | 2>(entry, index, 'qos', QOS, 1);
     const retained = this.#choice<RetainedPolicy>(entry, index, 'retained', RETAINED_POLICIES, 'skip');

@@ -305,6 +305,11 @@ function shiftAtReceipt({ newest, received }: Group): number {
   return epochOf(newest) === null ? 0 : received - newest;
 }
 
+/** The epoch of a clock, if a time can be of the same run; null otherwise. */
+function epochBefore({ epoch }: Clock, time: number): number | null {
+  return isAfter(epoch, time) ? epoch : null;
+}
+
 /** Takes a message that was not received before. Returns its shift. */
 function advance(clock: Clock, group: Group, isAgain: boolean): number {
   const { newest, received, boot } = group;
@@ -313,7 +318,7 @@ function advance(clock: Clock, group: Group, isAgain: boolean): number {
   if (isAgain && isOther && clock.shift === 0 && clock.lastReceived !== 0 && epochOf(newest) === null)
     return 0;
   const isInStep = keepsStep(clock, newest, received);
-  const epoch = epochOf(newest) ?? (isAfter(clock.epoch, newest) ? clock.epoch : null);
+  const epoch = epochOf(newest) ?? epochBefore(clock, newest);
   const wasUnset = clock.shift !== 0;
   const isUnset = epoch !== null || (wasUnset ? isInStep : isOther && hasRestarted(clock, group));
   if (!isUnset) clock.shift = 0;

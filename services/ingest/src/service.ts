@@ -81,11 +81,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   const logger = createLogger('ingest', config.logLevel);
   const metrics = new Metrics(config.boardName);
   const routesFile = routesFileOf(config);
-  const { routes, warnings } = loadRoutes(routesFile, config.ack, config.timeZone);
-  for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
-  if (config.routes !== null && !existsSync(routesFile))
-    logger.warn({ file: routesFile }, 'there is no routes file: the default route is used until it exists');
-  checkShared(routes, config.shareGroup);
+  const routes = openRoutes(config, routesFile, logger);
   const levels = findTopicLevels(config.dataDir, config.topicLevels);
   const router = new Router(routes, {
     influxNames: compileInfluxNames(config.influxDevice, config.influxMetric),
@@ -139,11 +135,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => boards.close());
     const relay = openRelay(config, store, boards, relayLogger);
     undo.push(() => relay?.stop());
-    const mqttLogger = logger.child({ component: 'mqtt' });
-    const brokerUrl = brokerOf(config);
-    const broker = brokerUrl === null ? null : new BrokerSource(config, brokerUrl, router.routes, mqttLogger);
-    const takes = (topic: string) => router.resolve(topic).route !== null;
-    const direct = config.listen === null ? null : new DirectSource(config, takes, mqttLogger);
+    const { broker, direct } = openSources(config, router, logger.child({ component: 'mqtt' }));
     const sources: readonly MessageSource[] = [direct, broker].filter((source) => source !== null);
     const isConnected = () => sources.every(({ connected }) => connected);
     const pipeline = new Pipeline({
@@ -203,10 +195,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
         void (await Promise.all(sources.map((source) => source.subscribe(routes)))),
       logger,
     });
-    const rollups =
-      config.rollups && store.capabilities.rollups
-        ? new RollupWorker(store, `${instance}.${randomUUID()}`, logger.child({ component: 'rollups' }))
-        : null;
+    const rollups = openRollups(config, store, logger);
     const resending = startResending(config, { pipeline, router, broker, direct });
     undo.push(() => resending?.stop());
     measure(metrics, pipeline, router, quarantine, backend, mqtt, reloader);
@@ -286,16 +275,46 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     for (const source of sources) await source.start(pipeline, signal);
     if (!alertFiles.rules.exists && alerts.channels.length > 0)
       logger.warn('there are no alert rules: they are used as soon as their file exists');
-    const from = { broker: brokerUrl ?? undefined, listen: config.listen ?? undefined };
+    const from = { broker: brokerOf(config) ?? undefined, listen: config.listen ?? undefined };
     logger.info({ store: backend, http: http.url, ...from }, 'ingest is ready');
     return { stop, failed: broken.promise };
   } catch (error) {
     await stop();
-    if (error instanceof MqttSessionError && error.permanent) {
-      throw new ConfigError([error.hint === null ? error.message : `${error.message}: ${error.hint}`]);
-    }
-    throw error;
+    throw explained(error);
   }
+}
+
+/** A mistake of the configuration for an error that stays until the configuration changes. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof MqttSessionError) || !error.permanent) return error;
+  return new ConfigError([error.hint === null ? error.message : `${error.message}: ${error.hint}`]);
+}
+
+/** @throws {ConfigError} when the routes cannot be used */
+function openRoutes(config: Config<typeof settings>, file: string, logger: Logger): readonly Route[] {
+  const { routes, warnings } = loadRoutes(file, config.ack, config.timeZone);
+  for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
+  if (config.routes !== null && !existsSync(file))
+    logger.warn({ file }, 'there is no routes file: the default route is used until it exists');
+  checkShared(routes, config.shareGroup);
+  return routes;
+}
+
+function openSources(config: Config<typeof settings>, router: Router, logger: Logger) {
+  const brokerUrl = brokerOf(config);
+  const broker = brokerUrl === null ? null : new BrokerSource(config, brokerUrl, router.routes, logger);
+  const takes = (topic: string) => router.resolve(topic).route !== null;
+  const direct = config.listen === null ? null : new DirectSource(config, takes, logger);
+  return { broker, direct };
+}
+
+function openRollups(
+  { rollups, clientId }: Config<typeof settings>,
+  store: IngestStore,
+  logger: Logger,
+): RollupWorker | null {
+  if (!rollups || !store.capabilities.rollups) return null;
+  return new RollupWorker(store, `${clientId}.${randomUUID()}`, logger.child({ component: 'rollups' }));
 }
 
 /**

@@ -55,17 +55,13 @@ async function* read(
       const { text, isLast } = reader;
       const found: [row: Row, place: string][] = [];
       let end = 0;
-      while (end < text.length) {
+      for (const next of completeRows(text, isLast, separator)) {
         const place = `row ${number}`;
-        const next = readCells(text, end, separator);
-        if (next === null && !isLast && text.length - end <= MOST_ROW) break;
-        if (next === null) tally.add('refused', 'a quote is not closed', place);
-        else if (FAILED.test(String(next.cells[0])))
-          throw new Error(`${path}: the export failed: ${next.cells[0]}`);
-        else if (isRow(next.cells, columns, place, tally))
+        checkExport(path, next.cells);
+        if (isRow(next.cells, columns, place, tally))
           found.push([rowOf(columns, next.cells, rows.isExport), place]);
         number += 1;
-        end = next?.end ?? endOfLine(text, end);
+        end = next.end;
       }
       if (isFirst) rows.check(found.map(([row]) => row));
       isFirst = false;
@@ -79,8 +75,38 @@ async function* read(
   }
 }
 
+/** The rows of a text up to its last complete one. `cells` is null when a quote is not closed. */
+function* completeRows(
+  text: string,
+  isLast: boolean,
+  separator: string,
+): Generator<Cells | { readonly cells: null; readonly end: number }> {
+  for (let end = 0; end < text.length; ) {
+    const next = readCells(text, end, separator);
+    if (next === null && !isLast && text.length - end <= MOST_ROW) return;
+    const row = next ?? { cells: null, end: endOfLine(text, end) };
+    yield row;
+    end = row.end;
+  }
+}
+
+/** @throws {Error} at the last line of an export that failed */
+function checkExport(path: string, cells: Cells['cells'] | null): void {
+  if (cells !== null && FAILED.test(String(cells[0])))
+    throw new Error(`${path}: the export failed: ${cells[0]}`);
+}
+
 /** Whether cells are a row with all columns. Counts what they are otherwise, unless the line is empty. */
-function isRow(cells: Cells['cells'], columns: readonly string[], place: string, tally: Tally): boolean {
+function isRow(
+  cells: Cells['cells'] | null,
+  columns: readonly string[],
+  place: string,
+  tally: Tally,
+): cells is Cells['cells'] {
+  if (cells === null) {
+    tally.add('refused', 'a quote is not closed', place);
+    return false;
+  }
   if (COMPLETE.test(String(cells[0]))) {
     tally.add('skipped', 'the line that ends an export', place);
     return false;
@@ -135,14 +161,19 @@ function readCells(text: string, from: number, separator: string): Cells | null 
     const start = isQuoted ? endOfQuotes(text, at) : at;
     if (start === -1) return null;
     const quoted = isQuoted ? text.slice(at + 1, start - 1).replaceAll('""', '"') : '';
-    at = start;
-    while (at < text.length && text[at] !== separator && text[at] !== '\n') at += 1;
+    at = endOfCell(text, start, separator);
     const isEnd = text[at] !== separator;
     const rest = text.slice(start, at);
     const cell = quoted + (isEnd && rest.endsWith('\r') ? rest.slice(0, -1) : rest);
     cells.push(cell === '' && !isQuoted ? null : cell);
     if (isEnd) return { cells, end: at + 1 };
   }
+}
+
+function endOfCell(text: string, from: number, separator: string): number {
+  let at = from;
+  while (at < text.length && text[at] !== separator && text[at] !== '\n') at += 1;
+  return at;
 }
 
 /** Where the quotes end that begin at `from`: after the first quote that is not doubled; -1 when there is none. */

@@ -46,6 +46,12 @@ export function prometheusServer(url: string, options: RemoteOptions, received: 
   };
 }
 
+/** Few samples make the next window longer, and many make it shorter. */
+function nextWindow(window: number, samples: number): number {
+  if (samples < FEW_SAMPLES) return Math.min(2 * window, LONGEST_WINDOW_MS);
+  return samples > MANY_SAMPLES ? Math.max(1, window >> 1) : window;
+}
+
 async function* read(
   url: string,
   { from, until, match, names }: RemoteOptions,
@@ -73,8 +79,7 @@ async function* read(
     }
     done = 0;
     start = next;
-    if (count < FEW_SAMPLES) window = Math.min(2 * window, LONGEST_WINDOW_MS);
-    else if (count > MANY_SAMPLES) window = Math.max(1, window >> 1);
+    window = nextWindow(window, count);
     yield { readings, position: { start, end: start + window, done }, share };
   }
 }

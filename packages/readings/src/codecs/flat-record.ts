@@ -139,6 +139,7 @@ class Scanner {
   }
 
   /** A number without an exponent, as `JSON.parse` reads it; null for every other one. */
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one pass over the bytes of each number, on the hot path
   #number(): number | null {
     const bytes = this.#bytes;
     const isNegative = bytes[this.#at] === MINUS;

@@ -72,6 +72,7 @@ export function* findLines(text: string): Generator<Span> {
   }
 }
 
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one state machine over all characters of a payload
 function endOfLine(text: string, from: number): { to: number; newlines: number } {
   // Quotes are characters like others, except at the start of a field value.
   let inFields = false;
@@ -160,6 +161,15 @@ function readTags(line: string, from: number, tags: [string, string][]): number 
   return areUnique ? at : 'duplicate tags';
 }
 
+/** The end of the key of a field, or why the line is refused. @param before the number of fields before it */
+function endOfKey(line: string, from: number, before: number): number | string | DecodeError {
+  const key = scan(line, from, true);
+  if (key === from) return 'missing field key';
+  if (line.charCodeAt(key) !== EQUALS) return before === 0 ? 'missing fields' : 'missing field value';
+  if (before === MAX_READINGS_PER_PAYLOAD) return tooManyReadings(before + 1);
+  return key - from > MAX_NAME ? longName('field', key - from) : key;
+}
+
 /** Adds the fields that begin at an offset, at least one. Returns the offset after them, or why the line is refused. */
 function readFields(
   line: string,
@@ -168,12 +178,8 @@ function readFields(
 ): number | string | DecodeError {
   if (from >= line.length) return 'missing fields';
   for (let at = from; ; at++) {
-    const key = scan(line, at, true);
-    if (key === at) return 'missing field key';
-    if (line.charCodeAt(key) !== EQUALS)
-      return fields.length === 0 ? 'missing fields' : 'missing field value';
-    if (fields.length === MAX_READINGS_PER_PAYLOAD) return tooManyReadings(fields.length + 1);
-    if (key - at > MAX_NAME) return longName('field', key - at);
+    const key = endOfKey(line, at, fields.length);
+    if (typeof key !== 'number') return key;
     const end = endOfValue(line, key + 1);
     if (end === -1) return 'unbalanced quotes';
     const value = readField(line.slice(key + 1, end));
@@ -213,14 +219,16 @@ function unescapeKey(text: string): string {
 
 /** The end of a field value; -1 when its quotes are not closed. */
 function endOfValue(line: string, from: number): number {
-  if (line.charCodeAt(from) !== QUOTE) {
-    let at = from;
-    for (; at < line.length; at++) {
-      const code = line.charCodeAt(at);
-      if (code === COMMA || code === SPACE) break;
-    }
-    return at;
+  if (line.charCodeAt(from) === QUOTE) return endOfQuotes(line, from);
+  let at = from;
+  for (; at < line.length; at++) {
+    const code = line.charCodeAt(at);
+    if (code === COMMA || code === SPACE) break;
   }
+  return at;
+}
+
+function endOfQuotes(line: string, from: number): number {
   for (let at = from + 1; at < line.length; at++) {
     const code = line.charCodeAt(at);
     if (code === BACKSLASH) {

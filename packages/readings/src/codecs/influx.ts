@@ -196,6 +196,11 @@ export function decodePoint(
   return readPoint(point, options, context, readings) ?? readings;
 }
 
+function rounded(value: bigint, field: string, { notes }: DecodeContext): number {
+  notes?.ignored(field.slice(0, LONGEST_NOTED), ROUNDED);
+  return Number(value);
+}
+
 function readPoint(
   point: Point,
   { precision = 'auto', names = DEFAULT_NAMES, database = null }: InfluxOptions,
@@ -218,8 +223,7 @@ function readPoint(
     if (isLevel) ofLevel ??= deviceOfValue(context, names.device(point, database, short), metric);
     const device = isLevel ? ofLevel! : usual;
     if (device instanceof DecodeError) return device;
-    if (typeof raw === 'bigint') context.notes?.ignored(field.slice(0, LONGEST_NOTED), ROUNDED);
-    const value = readValue(typeof raw === 'bigint' ? Number(raw) : raw, field);
+    const value = readValue(typeof raw === 'bigint' ? rounded(raw, field, context) : raw, field);
     if (value instanceof DecodeError) return value;
     into.push(makeReading(device, metric, time, value, received, null, null));
   }

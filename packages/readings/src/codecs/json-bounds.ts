@@ -22,6 +22,7 @@ export interface JsonBounds {
  *
  * @returns what is too much; null when the text may be parsed, valid or not
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one state machine over all bytes of a payload
 export function jsonTooLarge(
   json: Uint8Array,
   { values: most, depth: deepest = Number.POSITIVE_INFINITY, fields = Number.POSITIVE_INFINITY }: JsonBounds,
@@ -56,7 +57,7 @@ export function jsonTooLarge(
 }
 
 /** The offset of the quote that ends a text, or the end of the JSON. */
-function endOfText(json: Uint8Array, start: number): number {
+export function endOfText(json: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
   return at;

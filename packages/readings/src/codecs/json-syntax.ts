@@ -6,6 +6,7 @@ export interface SyntaxProblem {
 }
 
 const HEX = /[0-9a-fA-F]/;
+const CLOSING_QUOTE = 'the closing quote of a text';
 const LITERALS = ['true', 'false', 'null'];
 const CLOSERS: ReadonlyMap<string | undefined, string> = new Map([
   ['{', '}'],
@@ -30,6 +31,11 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
     while (isDigit(text.charCodeAt(at))) at++;
     return at > from;
   };
+  const skipOneOf = (chars: string) => {
+    const isOne = at < text.length && chars.includes(text[at]!);
+    if (isOne) at++;
+    return isOne;
+  };
 
   function string(): SyntaxProblem | null {
     at++;
@@ -40,17 +46,16 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
         return null;
       }
       if (char < ' ') return problem('an escape such as \\n in place of a control character');
-      if (char !== '\\') continue;
-      at++;
-      if (at >= text.length) break;
-      const bad = escaped();
+      const bad = char === '\\' ? escaped() : null;
       if (bad !== null) return bad;
     }
-    return problem('the closing quote of a text');
+    return problem(CLOSING_QUOTE);
   }
 
   /** Checks the character after a backslash, and the digits of `\u`. */
   function escaped(): SyntaxProblem | null {
+    at++;
+    if (at >= text.length) return problem(CLOSING_QUOTE);
     if (text[at] !== 'u')
       return '"\\/bfnrt'.includes(text[at]!) ? null : problem('one of "\\/bfnrtu after \\');
     for (let digits = 0; digits < 4; digits++) {
@@ -61,19 +66,12 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
   }
 
   function number(): SyntaxProblem | null {
-    if (text[at] === '-') at++;
-    if (text[at] === '0') at++;
-    else if (!skipDigits()) return problem('a digit');
-    if (text[at] === '.') {
-      at++;
-      if (!skipDigits()) return problem('a digit after the decimal point');
-    }
-    if (text[at] === 'e' || text[at] === 'E') {
-      at++;
-      if (text[at] === '+' || text[at] === '-') at++;
-      if (!skipDigits()) return problem('a digit of the exponent');
-    }
-    return null;
+    skipOneOf('-');
+    if (!skipOneOf('0') && !skipDigits()) return problem('a digit');
+    if (skipOneOf('.') && !skipDigits()) return problem('a digit after the decimal point');
+    if (!skipOneOf('eE')) return null;
+    skipOneOf('+-');
+    return skipDigits() ? null : problem('a digit of the exponent');
   }
 
   function scalar(): SyntaxProblem | null {
@@ -120,18 +118,17 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
 
   /** Closes the arrays and objects that end after a value, up to the next value or the end of the text. */
   function close(): SyntaxProblem | null {
-    for (;;) {
-      skipWhiteSpace();
-      const closer = closers.at(-1);
-      if (closer === undefined) return at === text.length ? null : problem('the end of the payload');
-      if (text[at] === ',') {
-        at++;
-        return closer === '}' ? key() : null;
-      }
-      if (text[at] !== closer) return problem(`"," or "${closer}"`);
+    skipWhiteSpace();
+    while (closers.length > 0 && text[at] === closers.at(-1)) {
       at++;
       closers.pop();
+      skipWhiteSpace();
     }
+    const closer = closers.at(-1);
+    if (closer === undefined) return at === text.length ? null : problem('the end of the payload');
+    if (text[at] !== ',') return problem(`"," or "${closer}"`);
+    at++;
+    return closer === '}' ? key() : null;
   }
 
   do {

@@ -1,8 +1,8 @@
 import type { Notes } from '../notes.ts';
+import { endOfText } from './json-bounds.ts';
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
-const BACKSLASH = 0x5c;
 const BRACE = 0x7b;
 /** A string before a colon is the name of a field. Other strings are matched too, so that braces in them are not. */
 const TOKEN = /[{}]|("[^"\\]*(?:\\.[^"\\]*)*")\s*:|"[^"\\]*(?:\\.[^"\\]*)*"/g;
@@ -27,19 +27,23 @@ export function noteRepeatedNames(payload: Uint8Array, text: string, root: unkno
   let names = 0;
   for (const [token, name] of text.matchAll(TOKEN)) {
     if (token === '{') objects.push(new Set());
-    else if (token === '}') objects.pop();
-    else if (name !== undefined) {
-      if (++names > MOST_NAMES || noted === MOST_NOTED) break;
-      const own = objects.at(-1)!;
-      const field = name.length > LONGEST_NOTED ? name : (JSON.parse(name) as string);
-      if (own.has(field)) {
-        notes.ignored(field.slice(0, LONGEST_NOTED), REPEATED);
-        noted++;
-      }
-      own.add(field);
+    if (token === '}') objects.pop();
+    if (name === undefined) continue;
+    if (++names > MOST_NAMES || noted === MOST_NOTED) break;
+    const own = objects.at(-1)!;
+    const field = fieldOf(name);
+    if (own.has(field)) {
+      notes.ignored(field.slice(0, LONGEST_NOTED), REPEATED);
+      noted++;
     }
+    own.add(field);
   }
   if (noted === 0) notes.ignored('(payload)', REPEATED);
+}
+
+/** The name in a string of JSON; a long one as it is written. */
+function fieldOf(name: string): string {
+  return name.length > LONGEST_NOTED ? name : (JSON.parse(name) as string);
 }
 
 /**
@@ -51,9 +55,8 @@ function hasRepeated(payload: Uint8Array, root: unknown): boolean {
   let objects = 0;
   for (let at = 0; at < payload.length; at++) {
     const byte = payload[at];
-    if (byte === QUOTE) {
-      for (at++; payload[at] !== QUOTE; at++) if (payload[at] === BACKSLASH) at++;
-    } else if (byte === COLON) members++;
+    if (byte === QUOTE) at = endOfText(payload, at);
+    else if (byte === COLON) members++;
     else if (byte === BRACE) objects++;
   }
   if (objects === 0) return false;

@@ -77,24 +77,11 @@ export function readPack(
   context: DecodeContext,
 ): readonly Reading[] | DecodeError {
   if (records.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(records.length);
-  const base: Base = { name: '', time: 0, unit: '', value: 0, sum: null, version: null };
-  const resolved: Resolved[] = [];
-  const units = new Map<string, string>();
-  const manyUnits = new Set<string>();
-  for (let i = 0; i < records.length; i++) {
-    const record = records[i]!;
-    const wrong = applyBase(base, record, i === 0);
-    if (wrong !== null) return wrong.at(recordPosition(i, records.length));
-    if (REGULAR.every((label) => record[label] === undefined)) continue;
-    const one = resolve(base, record, i, context.received);
-    if (one instanceof DecodeError) return one.at(recordPosition(i, records.length));
-    resolved.push(one);
-    const unit = units.get(one.name);
-    if (unit === undefined) units.set(one.name, one.unit);
-    else if (unit !== one.unit) manyUnits.add(one.name);
-  }
+  const resolved = resolveAll(records, context.received);
+  if (resolved instanceof DecodeError) return resolved;
   if (resolved.length === 0) return new DecodeError('empty_payload', 'the SenML pack holds no measurement');
 
+  const manyUnits = namesWithManyUnits(resolved);
   const readings: Reading[] = [];
   for (const one of resolved) {
     const error = addReadings(readings, one, manyUnits.has(one.name), context);
@@ -102,6 +89,33 @@ export function readPack(
   }
   if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
   return replaced(readings) ?? readings;
+}
+
+/** The records that have a measurement, with the base values of those before them (RFC 8428 section 4.6). */
+function resolveAll(records: readonly SenmlRecord[], received: number): Resolved[] | DecodeError {
+  const base: Base = { name: '', time: 0, unit: '', value: 0, sum: null, version: null };
+  const resolved: Resolved[] = [];
+  for (let i = 0; i < records.length; i++) {
+    const record = records[i]!;
+    const wrong = applyBase(base, record, i === 0);
+    if (wrong !== null) return wrong.at(recordPosition(i, records.length));
+    if (REGULAR.every((label) => record[label] === undefined)) continue;
+    const one = resolve(base, record, i, received);
+    if (one instanceof DecodeError) return one.at(recordPosition(i, records.length));
+    resolved.push(one);
+  }
+  return resolved;
+}
+
+function namesWithManyUnits(resolved: readonly Resolved[]): ReadonlySet<string> {
+  const units = new Map<string, string>();
+  const names = new Set<string>();
+  for (const { name, unit } of resolved) {
+    const first = units.get(name);
+    if (first === undefined) units.set(name, unit);
+    else if (first !== unit) names.add(name);
+  }
+  return names;
 }
 
 /** The error of a pack with two values of one series at one time, because one would replace the other; null without them. */

@@ -160,13 +160,17 @@ export class SparkplugNodes {
     while (this.#bytes > target) {
       const groups = [...this.#groups.values()].sort((a, b) => b.bytes - a.bytes);
       for (const [index, group] of groups.entries()) {
-        const next = groups[index + 1]?.bytes ?? 0;
-        for (const key of group.nodes.keys()) {
-          this.#remove(key);
-          if (this.#bytes <= target) return;
-          if (group.bytes <= next) break;
-        }
+        this.#reduce(group, groups[index + 1]?.bytes ?? 0, target);
+        if (this.#bytes <= target) return;
       }
+    }
+  }
+
+  /** Removes nodes of a group until it has at most `next` bytes, or all groups have at most `target`. */
+  #reduce(group: Group, next: number, target: number): void {
+    for (const key of group.nodes.keys()) {
+      this.#remove(key);
+      if (this.#bytes <= target || group.bytes <= next) return;
     }
   }
 }

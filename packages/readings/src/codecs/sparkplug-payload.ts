@@ -89,10 +89,8 @@ export function parseSparkplug(bytes: Uint8Array): SparkplugPayload | DecodeErro
       if (field === PAYLOAD.timestamp) timestamp = Number(uint64(reader));
       else if (field === PAYLOAD.seq) seq = Number(uint64(reader));
       else if (field === PAYLOAD.metrics) {
-        if (metrics.length === MAX_READINGS_PER_PAYLOAD) return tooManyReadings(metrics.length + 1);
-        const metric = readMetric(reader.bytes());
-        if (metric.name !== null && metric.name.length > MAX_NAME) return longName(metric.name);
-        metrics.push(metric);
+        const refusal = addMetric(reader, metrics);
+        if (refusal !== null) return refusal;
       } else skip(reader, field);
     }
   } catch (error) {
@@ -100,6 +98,14 @@ export function parseSparkplug(bytes: Uint8Array): SparkplugPayload | DecodeErro
     return new DecodeError('malformed', `not a Sparkplug B payload: ${why}`, `byte ${reader.pos}`);
   }
   return { timestamp, seq, metrics };
+}
+
+function addMetric(reader: protobuf.Reader, into: SparkplugMetric[]): DecodeError | null {
+  if (into.length === MAX_READINGS_PER_PAYLOAD) return tooManyReadings(into.length + 1);
+  const metric = readMetric(reader.bytes());
+  if (metric.name !== null && metric.name.length > MAX_NAME) return longName(metric.name);
+  into.push(metric);
+  return null;
 }
 
 function longName(name: string): DecodeError {

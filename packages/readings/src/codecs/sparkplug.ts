@@ -17,6 +17,7 @@ import {
   type BirthNames,
   DATA_TYPES,
   parseSparkplug,
+  type RawValue,
   rebirthCommand,
   type SparkplugMetric,
   type SparkplugPayload,
@@ -91,16 +92,27 @@ export class SparkplugDecoder implements StatefulDecoder {
       this.#nodes.end(key, bdSeqOf(parsed));
       return { decoded: [], payload, reply: null };
     }
-    let reason: string | null = null;
-    if (kind === 'NBIRTH') this.#nodes.begin(key, parsed.seq ?? 0, bdSeqOf(parsed));
-    else reason = this.#nodes.follow(key, parsed.seq);
-    if (kind === 'NBIRTH' || kind === 'DBIRTH') this.#nodes.addBirth(key, device, parsed.metrics);
-    if (kind === 'DDEATH') this.#nodes.endDevice(key, device);
+    let reason = this.#follow(kind, key, device, parsed);
     const decoded = kind === 'DDEATH' ? [] : this.#read(address, parsed, context);
     if (decoded instanceof DecodeError && decoded.reason === 'no_birth') reason ??= decoded.message;
     const reply = reason === null ? null : this.#rebirth(key, address, context.received);
     const isRefused = decoded instanceof DecodeError;
     return { decoded, payload: isRefused ? payload : this.#complete(address, parsed, payload), reply };
+  }
+
+  /** Follows births, sequence numbers and deaths of devices. Returns why a rebirth is needed, or null. */
+  #follow(
+    kind: Address['kind'],
+    key: string,
+    device: Address['device'],
+    parsed: SparkplugPayload,
+  ): string | null {
+    let reason: string | null = null;
+    if (kind === 'NBIRTH') this.#nodes.begin(key, parsed.seq ?? 0, bdSeqOf(parsed));
+    else reason = this.#nodes.follow(key, parsed.seq);
+    if (kind === 'NBIRTH' || kind === 'DBIRTH') this.#nodes.addBirth(key, device, parsed.metrics);
+    if (kind === 'DDEATH') this.#nodes.endDevice(key, device);
+    return reason;
   }
 
   /** Decodes a message that was kept, with the current births, and changes nothing. */
@@ -133,7 +145,6 @@ export class SparkplugDecoder implements StatefulDecoder {
   ): readonly Reading[] | DecodeError {
     const device = deviceOf(address, context);
     if (device instanceof DecodeError) return device;
-    const { received, notes } = context;
     const readings: Reading[] = [];
     let added = 0;
     for (const [index, metric] of parsed.metrics.entries()) {
@@ -144,22 +155,9 @@ export class SparkplugDecoder implements StatefulDecoder {
       if (name === undefined || type === null) return noBirth(address, metric).at(position);
       if (birth !== null) added += birth.name.length;
       if (added > MAX_ADDED_NAMES) return namesTooLong().at(position);
-      if (CONTROL.test(name)) {
-        notes?.ignored(name, 'it controls the session');
-        continue;
-      }
-      const time = timeOf(metric.timestamp ?? parsed.timestamp, received);
-      if (time instanceof DecodeError) return time.at(position);
-      const value = readingValue(metric, DATA_TYPES[type] ?? `type ${type}`);
-      if (typeof value === 'object') {
-        notes?.ignored(name, value.ignored);
-        continue;
-      }
-      if (metric.value?.kind === 'integer' && notes !== undefined && isRounded(metric.value.value, value))
-        notes.ignored(name, ROUNDED);
-      const word = metricWord(name);
-      if (metric.unit !== null) notes?.unit(device, word, metric.unit);
-      readings.push(makeReading(device, word, time, value, received, null, null));
+      const reading = readingOf(metric, name, type, device, parsed.timestamp, context);
+      if (reading instanceof DecodeError) return reading.at(position);
+      if (reading !== null) readings.push(reading);
     }
     return readings;
   }
@@ -232,26 +230,70 @@ function timeOf(timestamp: number | null, received: number): number | DecodeErro
   return new DecodeError('invalid_time', `the timestamp ${timestamp} ms is after June 2255`);
 }
 
+/** The reading of a metric; null when it has none, which is noted. */
+function readingOf(
+  metric: SparkplugMetric,
+  name: string,
+  type: number,
+  device: string,
+  timestamp: number | null,
+  { received, notes }: DecodeContext,
+): Reading | DecodeError | null {
+  if (CONTROL.test(name)) {
+    notes?.ignored(name, 'it controls the session');
+    return null;
+  }
+  const time = timeOf(metric.timestamp ?? timestamp, received);
+  if (time instanceof DecodeError) return time;
+  const value = readingValue(metric, DATA_TYPES[type] ?? `type ${type}`);
+  if (typeof value === 'object') {
+    notes?.ignored(name, value.ignored);
+    return null;
+  }
+  if (metric.value?.kind === 'integer' && notes !== undefined && isRounded(metric.value.value, value))
+    notes.ignored(name, ROUNDED);
+  const word = metricWord(name);
+  if (metric.unit !== null) notes?.unit(device, word, metric.unit);
+  return makeReading(device, word, time, value, received, null, null);
+}
+
 /** The value of a metric, or why it has none. */
 function readingValue(
   { isNull, value }: SparkplugMetric,
   type: string,
 ): ReadingValue | { readonly ignored: string } {
   if (isNull || value === null) return { ignored: 'it is null' };
-  const bits = SIGNED.get(type);
-  if (value.kind === 'integer' && bits !== undefined) return Number(BigInt.asIntN(bits, value.value));
-  if (value.kind === 'integer' && UNSIGNED.has(type)) return Number(value.value);
-  if (value.kind === 'boolean' && type === 'Boolean') return value.value ? 1 : 0;
-  if (value.kind === 'string' && TEXTS.has(type)) {
-    const text = readText(value.value, null);
-    return text instanceof DecodeError ? { ignored: 'it is a text that cannot be stored' } : text;
-  }
-  if ((value.kind === 'float' && type === 'Float') || (value.kind === 'double' && type === 'Double')) {
-    if (!Number.isFinite(value.value)) return { ignored: 'it is not a finite number' };
-    return value.kind === 'float' ? shortest(value.value) : value.value;
-  }
   if (value.kind === 'other') return { ignored: `the data type ${type} is not supported` };
-  return { ignored: `its value does not have its data type, ${type}` };
+  const found = valueOfType(value, type);
+  if (found === null) return { ignored: `its value does not have its data type, ${type}` };
+  if (found instanceof DecodeError) return { ignored: 'it is a text that cannot be stored' };
+  if (typeof found === 'number' && !Number.isFinite(found)) return { ignored: 'it is not a finite number' };
+  return found;
+}
+
+/** The value of a data type, which may be infinite or NaN; null when it has another one. */
+function valueOfType(
+  value: Exclude<RawValue, { readonly kind: 'other' }>,
+  type: string,
+): ReadingValue | DecodeError | null {
+  switch (value.kind) {
+    case 'integer':
+      return integerOf(value.value, type);
+    case 'boolean':
+      return type === 'Boolean' ? Number(value.value) : null;
+    case 'string':
+      return TEXTS.has(type) ? readText(value.value, null) : null;
+    case 'float':
+      return type === 'Float' ? shortest(value.value) : null;
+    case 'double':
+      return type === 'Double' ? value.value : null;
+  }
+}
+
+function integerOf(value: bigint, type: string): number | null {
+  const bits = SIGNED.get(type);
+  if (bits !== undefined) return Number(BigInt.asIntN(bits, value));
+  return UNSIGNED.has(type) ? Number(value) : null;
 }
 
 /** Whether a number is not exactly that of its 64 bits, signed or unsigned. */

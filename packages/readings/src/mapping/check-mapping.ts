@@ -111,9 +111,12 @@ class Check {
     if (Array.isArray(table.field) && fields.length === 0) this.#add(['time', 'field'], 'the list is empty');
     this.#choice(table.unit, TIME_UNITS, ['time', 'unit']);
     this.#choice(table.format, TIME_FORMATS, ['time', 'format']);
-    if (table.zone === undefined || table.zone === UNKNOWN_ZONE) return;
-    const problem =
-      typeof table.zone === 'string' ? zoneProblem(table.zone) : `${shown(table.zone)} is not a text`;
+    this.#zone(table.zone);
+  }
+
+  #zone(zone: unknown): void {
+    if (zone === undefined || zone === UNKNOWN_ZONE) return;
+    const problem = typeof zone === 'string' ? zoneProblem(zone) : `${shown(zone)} is not a text`;
     if (problem !== null) this.#add(['time', 'zone'], problem);
   }
 

@@ -17,7 +17,14 @@ import { BY_PLACE, ONE_TIME, placeName } from './assumptions.ts';
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
-import { columnWithStep, isTimeBelow, seriesOf, type TimedRecords, timedRecords } from './history.ts';
+import {
+  columnWithStep,
+  isTimeBelow,
+  type Series,
+  seriesOf,
+  type TimedRecords,
+  timedRecords,
+} from './history.ts';
 import {
   type NamedValues,
   namedRecords,
@@ -156,16 +163,8 @@ export class Mapping {
     this.#readTime = compileRecordTime(options);
     this.#findsTimes =
       options.time === undefined || (options.time !== false && timeOptions(options.time).field === undefined);
-    const consumed = new Set([
-      ...(this.#device?.names ?? []),
-      ...(this.#metric?.names ?? []),
-      ...timePaths(options),
-    ]);
-    if (typeof this.#unit === 'string') consumed.add(this.#unit);
-    for (const unit of Object.values(options.units ?? {})) {
-      if (unit.includes('{')) for (const name of compileTemplate(unit).names) consumed.add(name);
-    }
-    this.#plans = new FieldPlans(options, consumed, otherwise);
+    const names = [...(this.#device?.names ?? []), ...(this.#metric?.names ?? []), ...timePaths(options)];
+    this.#plans = new FieldPlans(options, new Set([...names, ...unitPaths(options)]), otherwise);
   }
 
   /**
@@ -221,16 +220,7 @@ export class Mapping {
   }
 
   #recordsOf(root: Readonly<Record<string, unknown>>, { notes }: DecodeContext): readonly Found[] {
-    if (this.#records !== null) {
-      const found: Found[] = [];
-      for (const path of this.#records) {
-        for (const record of recordsAt(root, path)) found.push(record);
-        if (found.length > MAX_READINGS_PER_PAYLOAD) break;
-      }
-      if (found.length === 0)
-        notes?.ignored(this.#records.join(', '), 'the payload does not have these records');
-      return found;
-    }
+    if (this.#records !== null) return allRecordsAt(root, this.#records, notes);
     const list = recordList(root);
     const isList = list.length > 0 && list.every(isTable);
     const named = this.#metric === null && this.#value === null ? namedRecords(list) : null;
@@ -323,12 +313,23 @@ export class Mapping {
     const current: Current = { payload, index, values, ...names, time: time.time, boot, seq, reserved };
     if (this.#value !== null) return this.#readValue(current, this.#value);
     if (record.named) return this.#walkNamed(current, '', fields, record.named, 0, reserved);
+    return this.#readSeriesAndFields(current, fields, reserved);
+  }
+
+  #readSeriesAndFields(
+    current: Current,
+    fields: Readonly<Record<string, unknown>>,
+    reserved: Set<string>,
+  ): DecodeError | null {
+    const { payload, values } = current;
     const count = payload.readings.length;
     const error = this.#readSeries(current, '', fields, reserved);
     if (error !== null) return error;
     const isDone =
       payload.readings.length > count && Object.keys(fields).every((field) => reserved.has(field));
     if (isDone) return null;
+    if (values.record !== null && !isObject(values.record)) return this.#readScalarRecord(current);
+    if (Array.isArray(values.record)) return this.#readArrayRecord(current, values.record);
     return this.#readFields(current, fields);
   }
 
@@ -339,17 +340,22 @@ export class Mapping {
     fields: Readonly<Record<string, unknown>>,
     reserved: Set<string>,
   ): DecodeError | null {
-    const { payload, values } = current;
-    const { context } = payload;
-    const series = this.#findsTimes ? seriesOf(fields, context.received) : null;
+    if (!this.#findsTimes) return null;
+    const { context } = current.payload;
+    const series = seriesOf(fields, context.received);
     if (series instanceof DecodeError) return series;
     if (series === null) {
-      if (this.#findsTimes) this.#doubtColumn(path, fields, context);
+      this.#doubtColumn(path, fields, context);
       return null;
     }
-    const { columns, times, step } = series;
     for (const field of series.used) reserved.add(field);
-    for (const { field } of columns) reserved.add(field);
+    for (const { field } of series.columns) reserved.add(field);
+    return this.#readColumns(current, path, series);
+  }
+
+  #readColumns(current: Current, path: string, { columns, times, step }: Series): DecodeError | null {
+    const { payload, values } = current;
+    const { context } = payload;
     const nameless = path === '' && context.metric !== null ? restoreName(context.metric) : path;
     let after: number | null = null;
     let first = 0;
@@ -365,11 +371,24 @@ export class Mapping {
       const problem = timeProblem(time, 'time', context.received);
       if (problem !== null) return problem;
       const own: Current = { ...current, time, index: --payload.inner };
-      for (const { field, isNameless, values } of columns) {
-        const place = isNameless && nameless !== '' ? nameless : join(path, field);
-        const error = this.#walk(own, place, values[i], 1, null);
-        if (error !== null) return error;
-      }
+      const error = this.#readRow(own, path, nameless, columns, i);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  /** @param nameless the place of a column whose field is no name, unless it is empty */
+  #readRow(
+    current: Current,
+    path: string,
+    nameless: string,
+    columns: Series['columns'],
+    row: number,
+  ): DecodeError | null {
+    for (const { field, isNameless, values } of columns) {
+      const place = isNameless && nameless !== '' ? nameless : join(path, field);
+      const error = this.#walk(current, place, values[row], 1, null);
+      if (error !== null) return error;
     }
     return null;
   }
@@ -398,9 +417,7 @@ export class Mapping {
   }
 
   #readFields(current: Current, fields: Readonly<Record<string, unknown>>): DecodeError | null {
-    const { values, payload, reserved } = current;
-    if (values.record !== null && !isObject(values.record)) return this.#readScalarRecord(current);
-    if (Array.isArray(values.record)) return this.#readArrayRecord(current, values.record);
+    const { payload, reserved } = current;
     const own = this.#ownValue(current, fields);
     if (own instanceof DecodeError) return own;
     const units = this.#siblingUnits(fields);
@@ -707,6 +724,27 @@ export class Mapping {
     const problem = metric === null ? null : metricNameProblem(metric);
     return problem === null ? metric : new DecodeError('invalid_name', problem);
   }
+}
+
+/** The paths that are read for units. */
+function unitPaths({ unit, units = {} }: MappingOptions): readonly string[] {
+  const templates = Object.values(units).filter((each) => each.includes('{'));
+  const names = templates.flatMap((each) => compileTemplate(each).names);
+  return typeof unit === 'string' ? [unit, ...names] : names;
+}
+
+function allRecordsAt(
+  root: Readonly<Record<string, unknown>>,
+  paths: readonly string[],
+  notes: DecodeContext['notes'],
+): readonly Found[] {
+  const found: Found[] = [];
+  for (const path of paths) {
+    for (const record of recordsAt(root, path)) found.push(record);
+    if (found.length > MAX_READINGS_PER_PAYLOAD) break;
+  }
+  if (found.length === 0) notes?.ignored(paths.join(', '), 'the payload does not have these records');
+  return found;
 }
 
 function lastOf(path: string): string {

@@ -45,19 +45,22 @@ function readScalar(value: number | boolean, { kind, words }: MetricPlan): Field
   return { value: Number(value), unit: null };
 }
 
+function stateIn(text: string, kind: MetricPlan['kind']): number | null {
+  if (kind === 'state') return stateOf(text);
+  return kind === 'any' ? commonStateOf(text) : null;
+}
+
 function readString(text: string, { kind, words, decimal }: MetricPlan): FieldValue | Skipped {
   if (kind === 'as-is' || kind === 'text') return textValue(text);
   const word = words?.get(text.trim().toLowerCase());
   if (word !== undefined) return { value: word, unit: null };
   if (isNoValue(text)) return new Skipped(noValueNote(text));
   if (words !== null) return new Skipped(`${quote(text)} is not one of its words`);
-  if (kind === 'state' || kind === 'any') {
-    const state = kind === 'state' ? stateOf(text) : commonStateOf(text);
-    if (state !== null) return { value: state, unit: null };
-  }
+  const state = stateIn(text, kind);
+  if (state !== null) return { value: state, unit: null };
   const number = numberOf(text, decimal, kind === 'number');
   if (number !== null && !(number instanceof Doubt)) return { value: number.value, unit: number.unit };
-  if (kind === 'number') return new Skipped(number === null ? `${quote(text)} is not a number` : number.why);
+  if (kind === 'number') return new Skipped(number?.why ?? `${quote(text)} is not a number`);
   if (kind === 'state') return new Skipped(`${quote(text)} is not a word for a state`);
   if (kind !== 'json' && isColour(text)) return new Skipped('it is a colour');
   const found = textValue(text);

@@ -88,9 +88,8 @@ export function numberOf(text: string, decimal: Decimal | null, isNumber = false
   const [, sign = '', digits = '', exponent, space = '', word = ''] = match;
   if (word !== '' && !isUnit(word)) return null;
   const isShort = space === '' && word.length === 1;
-  if (isShort && !isNumber && (!SHORT_UNITS.has(word) || SHORT_NAME.test(trimmed))) {
-    return /\D/.test(digits) ? DECIMAL_LETTER : LETTER;
-  }
+  const letter = isShort && !isNumber ? letterDoubt(trimmed, digits, word) : null;
+  if (letter !== null) return letter;
   const number =
     decimal === null ? certain(digits, word !== '') : (split(digits, decimal) ?? MISFIT[decimal]);
   return typeof number === 'string' ? finished(sign, number, exponent, word, isNumber) : number;
@@ -118,6 +117,26 @@ export function wholeNumber(text: string): number | null {
   return Number.isNaN(number) || text.includes('.') ? null : number;
 }
 
+/** Why one letter after a number may be no unit; null when it is one. */
+function letterDoubt(text: string, digits: string, letter: string): Doubt | null {
+  if (SHORT_UNITS.has(letter) && !SHORT_NAME.test(text)) return null;
+  return /\D/.test(digits) ? DECIMAL_LETTER : LETTER;
+}
+
+/** Why a text of digits may be an identifier; null when it is a number. */
+function identifierDoubt(
+  sign: string,
+  digits: string,
+  exponent: string | undefined,
+  magnitude: number,
+): Doubt | null {
+  if (/^0\d/.test(digits)) return ZEROS;
+  if (exponent !== undefined && !digits.includes('.') && !/^[+-]/.test(exponent)) return EXPONENT;
+  if (sign === '+' && /^\d{7}/.test(digits)) return PLUS;
+  if (exponent === undefined && magnitude > Number.MAX_SAFE_INTEGER && !keepsDigits(digits)) return LONG;
+  return null;
+}
+
 /** A number of digits with at most one point. */
 function finished(
   sign: string,
@@ -129,12 +148,8 @@ function finished(
   const isNegative = sign === '-' || sign === '−';
   const magnitude = Number(exponent === undefined ? digits : `${digits}e${exponent}`);
   if (!Number.isFinite(magnitude)) return TOO_LARGE;
-  if (!isNumber) {
-    if (/^0\d/.test(digits)) return ZEROS;
-    if (exponent !== undefined && !digits.includes('.') && !/^[+-]/.test(exponent)) return EXPONENT;
-    if (sign === '+' && /^\d{7}/.test(digits)) return PLUS;
-    if (exponent === undefined && magnitude > Number.MAX_SAFE_INTEGER && !keepsDigits(digits)) return LONG;
-  }
+  const doubt = isNumber ? null : identifierDoubt(sign, digits, exponent, magnitude);
+  if (doubt !== null) return doubt;
   return { value: isNegative ? -magnitude : magnitude, unit: unit === '' ? null : writtenUnit(unit) };
 }
 
@@ -148,13 +163,21 @@ function certain(digits: string, hasUnit: boolean): string | Doubt | null {
   const withComma = split(digits, 'comma');
   if (withPoint === null && withComma === null) return null;
   if (digits.includes(' ')) return hasUnit ? SPACE : null;
-  const commas = digits.split(',').length - 1;
+  if (digits.includes(',')) return withCommas(digits, withPoint, withComma, hasUnit);
   const points = digits.split('.').length - 1;
-  if (commas === 0) return points > 1 && !hasUnit ? null : (withPoint ?? withComma);
+  return points > 1 && !hasUnit ? null : (withPoint ?? withComma);
+}
+
+function withCommas(
+  digits: string,
+  withPoint: string | null,
+  withComma: string | null,
+  hasUnit: boolean,
+): string | Doubt | null {
   if (withPoint !== null && withComma !== null) return EITHER;
   if (withPoint !== null) return hasUnit ? withPoint : POINT;
   // One sender can write 1234,567 and 1,567 with the same meaning, so three digits after the only comma are in doubt.
-  return !hasUnit || (commas === 1 && points === 0 && /,\d{3}$/.test(digits)) ? COMMA : withComma;
+  return !hasUnit || /^[^.,]*,\d{3}$/.test(digits) ? COMMA : withComma;
 }
 
 /** The digits with a decimal point and no other separator; null when they do not fit `decimal`. */

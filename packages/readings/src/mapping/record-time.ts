@@ -255,24 +255,34 @@ function likely(
   context: DecodeContext,
   after: number | null,
 ): RecordTime | null {
-  const { received, notes } = context;
   for (const field of LIKELY) {
-    if (!Object.hasOwn(record, field)) continue;
-    const raw = record[field];
+    const raw = Object.hasOwn(record, field) ? record[field] : null;
     if (!canBeDate(raw) || (typeof raw !== 'number' && typeof raw !== 'string')) continue;
-    const time = read(raw, whenOf(field, context, after));
-    if (time === 'unreadable') {
-      const doubt = timeDoubt(raw) ?? (typeof raw === 'string' && looksLikeTime(raw) ? UNREADABLE : null);
-      if (doubt !== null) notes?.doubt?.(field, `${doubt}. The time of receipt is used`);
-      continue;
-    }
-    if (time === 'local' || time === 'twice') {
-      notes?.ignored(field, time === 'local' ? LOCAL : TWICE_IGNORED);
-      return { time: received, field };
-    }
-    if (timeProblem(time, field, received) === null) return { time, field };
+    const found = likelyTime(raw, field, read, context, after);
+    if (found !== null) return found;
   }
   return null;
+}
+
+function likelyTime(
+  raw: number | string,
+  field: string,
+  read: ReadTime,
+  context: DecodeContext,
+  after: number | null,
+): RecordTime | null {
+  const { received, notes } = context;
+  const time = read(raw, whenOf(field, context, after));
+  if (time === 'unreadable') {
+    const doubt = timeDoubt(raw) ?? (typeof raw === 'string' && looksLikeTime(raw) ? UNREADABLE : null);
+    if (doubt !== null) notes?.doubt?.(field, `${doubt}. The time of receipt is used`);
+    return null;
+  }
+  if (time === 'local' || time === 'twice') {
+    notes?.ignored(field, time === 'local' ? LOCAL : TWICE_IGNORED);
+    return { time: received, field };
+  }
+  return timeProblem(time, field, received) === null ? { time, field } : null;
 }
 
 function isScalar(value: unknown): boolean {

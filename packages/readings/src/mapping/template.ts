@@ -69,26 +69,37 @@ export function compileTemplate(text: string): Template {
   }
   const last = text.slice(end);
   const alternatives = places.map(([, names = '']) => names.split('|'));
+  const parts = [...literals, last].map((literal, i) => ({ literal, names: alternatives[i] }));
+  return {
+    text,
+    names: alternatives.flat().filter((name) => name !== ''),
+    fill: (values, clean, cleaned = (text) => text) => fill(parts, values, clean, cleaned),
+  };
+}
 
-  function fill(
-    values: TemplateValues,
-    clean: (text: string) => string,
-    cleaned = (text: string) => text,
-  ): string | { readonly missing: string } {
-    let filled = '';
-    let isEmpty = false;
-    for (const [i, literal] of [...literals, last].entries()) {
-      filled += isEmpty && SEPARATOR.test(literal) ? literal.slice(1) : literal;
-      if (i === alternatives.length || filled.length > LONGEST_RESULT) break;
-      const found = firstOf(alternatives[i]!, values);
-      if (found === null) return { missing: alternatives[i]!.join('|') };
-      isEmpty = found.text === '';
-      if (!isEmpty) filled += found.isName ? cleaned(found.text) : clean(found.text);
-    }
-    return isEmpty ? filled.replace(/[./]$/, '') : filled;
+/** A literal, and the alternative names of the place after it. The last one has no place. */
+interface Part {
+  readonly literal: string;
+  readonly names: readonly string[] | undefined;
+}
+
+function fill(
+  parts: readonly Part[],
+  values: TemplateValues,
+  clean: (text: string) => string,
+  cleaned: (text: string) => string,
+): string | { readonly missing: string } {
+  let filled = '';
+  let isEmpty = false;
+  for (const { literal, names } of parts) {
+    filled += isEmpty && SEPARATOR.test(literal) ? literal.slice(1) : literal;
+    if (names === undefined || filled.length > LONGEST_RESULT) break;
+    const found = firstOf(names, values);
+    if (found === null) return { missing: names.join('|') };
+    isEmpty = found.text === '';
+    if (!isEmpty) filled += found.isName ? cleaned(found.text) : clean(found.text);
   }
-
-  return { text, names: alternatives.flat().filter((name) => name !== ''), fill };
+  return isEmpty ? filled.replace(/[./]$/, '') : filled;
 }
 
 interface Found {

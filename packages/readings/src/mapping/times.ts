@@ -139,7 +139,9 @@ export function compileTime({ unit, format, zone }: TimeReading): ReadTime {
     const basic = readsBasic ? readBasic(trimmed) : null;
     if (basic === null && readsNumbers && NUMBER.test(trimmed)) return readNumber(Number(trimmed));
     const parts = basic ?? readFirst(READERS[format], trimmed);
-    if (parts === null) return 'unreadable';
+    return parts === null ? 'unreadable' : instantOf(parts, when);
+  };
+  const instantOf = (parts: Parts, when: When): ReturnType<ReadTime> => {
     const milliseconds = millisecondsOf(parts);
     if (milliseconds === null) return 'unreadable';
     const offset = parts.zone === null ? null : offsetOf(parts.zone);

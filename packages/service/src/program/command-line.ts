@@ -33,32 +33,40 @@ export function readCommandLine(schema: Schema, argv: readonly string[], gone: G
   const options = optionsOf(schema);
   let help = false;
   let printConfig = false;
-  for (let index = 0; index < argv.length; index += 1) {
-    const argument = argv[index]!;
-    if (argument === '--') {
-      argumentTexts.push(...argv.slice(index + 1));
-      break;
-    }
-    if (!/^-./.test(argument)) argumentTexts.push(argument);
+  const left = [...argv];
+  for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
+    if (argument === '--') argumentTexts.push(...left.splice(0));
+    else if (!/^-./.test(argument)) argumentTexts.push(argument);
     else if (HELP.includes(argument)) help = true;
     else if (argument === PRINT_CONFIG) printConfig = true;
     else {
-      const { name, attached } = split(argument, options);
-      const option = options.get(name);
-      if (option === undefined) {
-        problems.push(unknownOption(name, options, gone));
-        // The next argument is probably the value of the unknown option, so it is skipped too.
-        if (attached === null && /^[^-]/.test(argv[index + 1] ?? '')) index += 1;
-        continue;
-      }
-      const text = attached ?? option.implied ?? argv[++index] ?? '';
-      const problem = valueProblem(name, option, attached, text);
+      const problem = readOption(argument, left, options, gone, given);
       if (problem !== null) problems.push(problem);
-      else add(given, option.key, option.setting, { label: name, texts: [text] });
     }
   }
   placeArguments(schema, argumentTexts, given, problems);
   return { given, help, printConfig, problems };
+}
+
+/** Takes the value of an option from the arguments that are left. Returns the mistake, or null. */
+function readOption(
+  argument: string,
+  left: string[],
+  options: ReturnType<typeof optionsOf>,
+  gone: Gone,
+  given: Map<string, Source>,
+): string | null {
+  const { name, attached } = split(argument, options);
+  const option = options.get(name);
+  if (option === undefined) {
+    // The next argument is probably the value of the unknown option, so it is skipped too.
+    if (attached === null && /^[^-]/.test(left[0] ?? '')) left.shift();
+    return unknownOption(name, options, gone);
+  }
+  const text = attached ?? option.implied ?? left.shift() ?? '';
+  const problem = valueProblem(name, option, attached, text);
+  if (problem === null) add(given, option.key, option.setting, { label: name, texts: [text] });
+  return problem;
 }
 
 function unknownOption(name: string, options: ReadonlyMap<string, Option>, gone: Gone): string {

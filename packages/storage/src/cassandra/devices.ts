@@ -82,14 +82,8 @@ export class CassandraDevices implements DeviceStore {
       for await (const page of this.#pages(shard, filter, '', PAGE_ROWS)) {
         names.push(...page.map(({ name }) => name));
       }
-      matched += names.length;
-      if (columns.length === 0) return;
-      for (let start = 0; start < names.length; start += BATCH) {
-        const updates = names.slice(start, start + BATCH).map((name) => this.#update(name, columns));
-        // A device that was deleted in the meantime makes the change of the others fail.
-        if (await this.#session.writeIf(...updates)) continue;
-        for (const update of updates) if (!(await this.#session.writeIf(update))) matched -= 1;
-      }
+      const changed = columns.length === 0 ? names.length : await this.#updateAll(names, columns);
+      matched += changed;
     });
     return matched;
   }
@@ -132,6 +126,18 @@ export class CassandraDevices implements DeviceStore {
       query: `insert into ${this.#table} (shard, name, ${names}) values (?, ?${marks}) if not exists`,
       params: [shardOf(name), name, ...columns.map(([, value]) => value)],
     };
+  }
+
+  /** Resolves to the number of devices that still exist. */
+  async #updateAll(names: readonly string[], columns: ReturnType<typeof fromPatch>): Promise<number> {
+    let updated = names.length;
+    for (let start = 0; start < names.length; start += BATCH) {
+      const updates = names.slice(start, start + BATCH).map((name) => this.#update(name, columns));
+      // A device that was deleted in the meantime makes the change of the others fail.
+      if (await this.#session.writeIf(...updates)) continue;
+      for (const update of updates) if (!(await this.#session.writeIf(update))) updated -= 1;
+    }
+    return updated;
   }
 
   #update(name: string, columns: readonly (readonly [string, unknown])[]): Statement {

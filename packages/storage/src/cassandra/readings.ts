@@ -125,8 +125,7 @@ export class CassandraReadings implements BackendReadings {
         // The next day continues with pages of the same size.
         if (page.length < size) break;
         const { time } = page.at(-1)!;
-        if (order === 'asc') from = time + 1;
-        else to = time;
+        [from, to] = order === 'asc' ? [time + 1, to] : [from, time];
         size = nextPageRows(page);
       }
     }

@@ -70,9 +70,7 @@ export class HbaseGroups {
 
   /** Scans from a key on. Resolves to the key from which to continue, or to null at the end. */
   async #scan(start: Buffer, stop: Buffer, scope: Scope, add: AddPart): Promise<Buffer | null> {
-    const { metric, from, to } = scope;
-    const isAll = metric === undefined && from === 0 && to >= Number.MAX_SAFE_INTEGER;
-    const page = isAll ? {} : { pageRows: PAGE_ROWS };
+    const page = hasAll(scope) ? {} : { pageRows: PAGE_ROWS };
     let series: Series | null = null;
     let day = 0;
     let fold: Fold | null = null;
@@ -101,12 +99,21 @@ export class HbaseGroups {
       const itsDay = Math.floor(time / DAY_US);
       if (itsDay !== day) flush();
       day = itsDay;
-      if (fold === null) fold = foldOf(value);
-      else addValue(fold, value);
+      fold = foldWith(fold, value);
     }
     flush();
     return null;
   }
+}
+
+function hasAll({ metric, from, to }: Scope): boolean {
+  return metric === undefined && from === 0 && to >= Number.MAX_SAFE_INTEGER;
+}
+
+function foldWith(fold: Fold | null, value: number): Fold {
+  if (fold === null) return foldOf(value);
+  addValue(fold, value);
+  return fold;
 }
 
 function seriesOf(key: Buffer): Series {

@@ -240,10 +240,7 @@ export class KeyedLog<T> implements LogOwner {
         reject(error);
       }
     }
-    for (const [key, document] of changed) {
-      if (document === null && !this.#places.has(key)) changed.delete(key);
-    }
-    return changed;
+    return new Map([...changed].filter(([key, document]) => document !== null || this.#places.has(key)));
   }
 
   /**

@@ -31,6 +31,14 @@ export function marksOf(batch: readonly Written[], now: number): readonly Mark[]
   return new Marker().needed(batch, now).marks;
 }
 
+/** When the mark of the hour of a time is due; -1 without one. */
+function dueOf(marked: Marked | undefined, time: number): number {
+  if (marked === undefined) return -1;
+  if (time >= marked.hour && time < marked.hour + HOUR_US) return marked.due;
+  if (time >= marked.otherHour && time < marked.otherHour + HOUR_US) return marked.otherDue;
+  return -1;
+}
+
 /**
  * Decides which marks a batch needs. The mark of an hour that has not ended is due some time after its end, so a live
  * series needs one mark per hour. Late readings need one mark per hour and minute of the clock.
@@ -47,12 +55,7 @@ export class Marker {
     let first = ended;
     let fresh: Map<string, Mark> | null = null;
     for (const { device, metric, time } of batch) {
-      const marked = this.#devices.get(device)?.get(metric);
-      let due = -1;
-      if (marked !== undefined) {
-        if (time >= marked.hour && time < marked.hour + HOUR_US) due = marked.due;
-        else if (time >= marked.otherHour && time < marked.otherHour + HOUR_US) due = marked.otherDue;
-      }
+      let due = dueOf(this.#devices.get(device)?.get(metric), time);
       if (due < least) {
         const hour = floorTo(time, HOUR_US);
         due = Math.max(hour + HOUR_US + SLACK_US, ended);

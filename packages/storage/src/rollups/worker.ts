@@ -134,7 +134,7 @@ export class RollupWorker {
 
   /** The new rows of a job. */
   async #rows(draft: Draft, limits: Limits, work: Work): Promise<RollupRow[]> {
-    const { job, stored, hasHours, isFirst, computed, total } = draft;
+    const { job, stored, hasHours, isFirst, computed } = draft;
     const { device, metric, day } = job;
     if (isFirst && day < limits.raw) {
       work.late += computed.size;
@@ -147,21 +147,15 @@ export class RollupWorker {
       const isKept = hour < limits.raw && !erased.has(hour);
       const old = isKept ? await this.#kept(job, hour, known.get(hour), limits) : null;
       const { minutes, total } = old ?? fresh;
-      if (old !== null) work.late += 1;
       if (total === null) known.delete(hour);
       else known.set(hour, total);
+      if (old !== null) work.late += 1;
       // Minutes that were kept are stored already.
-      if (old === null && hour >= limits.minute)
+      else if (hour >= limits.minute)
         rows.push({ device, metric, period: 'minute', start: hour, periods: minutes });
     }
     const hours = [...known.values()].sort((a, b) => a.time - b.time);
-    if (hasHours && day >= limits.hour)
-      rows.push({ device, metric, period: 'hour', start: day, periods: hours });
-    if (day >= limits.day && (hasHours || day >= limits.raw || erased.size > 0)) {
-      const figures = hasHours ? foldOf(day, hours) : total;
-      rows.push({ device, metric, period: 'day', start: day, periods: figures === null ? [] : [figures] });
-    }
-    return rows;
+    return [...rows, ...longerRows(draft, hours, limits, erased.size > 0)];
   }
 
   /**
@@ -223,6 +217,24 @@ function jobsOf(marks: readonly Mark[]): Job[] {
 
 function hoursOf(day: number): number[] {
   return Array.from({ length: 24 }, (_, index) => day + index * HOUR_US);
+}
+
+/** The rows of the hours and of the day. */
+function longerRows(
+  { job, hasHours, total }: Draft,
+  hours: readonly Figures[],
+  limits: Limits,
+  isErased: boolean,
+): RollupRow[] {
+  const { device, metric, day } = job;
+  const rows: RollupRow[] = [];
+  if (hasHours && day >= limits.hour)
+    rows.push({ device, metric, period: 'hour', start: day, periods: hours });
+  if (day >= limits.day && (hasHours || day >= limits.raw || isErased)) {
+    const figures = hasHours ? foldOf(day, hours) : total;
+    rows.push({ device, metric, period: 'day', start: day, periods: figures === null ? [] : [figures] });
+  }
+  return rows;
 }
 
 function foldOf(time: number, parts: readonly Figures[]): Figures | null {

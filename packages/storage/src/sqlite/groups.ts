@@ -18,6 +18,25 @@ interface PartBlock {
   readonly last: number;
 }
 
+/** A series and a time. */
+type Identity = [series: number, time: number];
+
+function identityOf(cut: Record<string, unknown> | undefined, otherwise: Identity): Identity {
+  return cut === undefined ? otherwise : [cut.series as number, cut.time as number];
+}
+
+function toPart({ grouped, count, min, max, sum }: Record<string, number>, by: RowGroupQuery['by']) {
+  const key = by === 'day' ? dayKey(grouped!) : String(grouped);
+  return { key, count: count!, min: min!, max: max!, sum: sum! };
+}
+
+/** Where a part ends: before its bound if it has as many blocks as a part can have. */
+function endOfPart(blocks: readonly PartBlock[], bound: Identity): Identity {
+  const most = blocks[PART_BLOCKS - 1];
+  const isEarlier = most !== undefined && (most.id < bound[0] || most.last + 1 < bound[1]);
+  return isEarlier ? [most.id, most.last + 1] : bound;
+}
+
 /**
  * Computes groups in parts of the identities (series, time), so that no statement blocks this thread for long. One
  * transaction reads a part of both tables of readings and of the blocks, so a merge between two parts moves no reading from
@@ -48,20 +67,16 @@ export async function groupsOf(db: Database, blocks: Blocks, query: RowGroupQuer
     const behind = series + PART_SERIES;
     [series, time] = await db.read(() => {
       const cut = db.statement(partEnd).get(...start, behind, PART_ROWS, ...values);
-      let end: [number, number] =
-        cut === undefined ? [behind, from] : [cut.series as number, cut.time as number];
-      const found = db.statement(partBlocks).all(...start, ...end, ...values) as unknown as PartBlock[];
-      const most = found[PART_BLOCKS - 1];
-      if (most !== undefined && (most.id < end[0] || most.last + 1 < end[1])) end = [most.id, most.last + 1];
+      const bound = identityOf(cut, [behind, from]);
+      const found = db.statement(partBlocks).all(...start, ...bound, ...values) as unknown as PartBlock[];
+      const end = endOfPart(found, bound);
       for (const block of found) {
         const { id } = block;
         const low = Math.max(block.first, id === start[0] ? start[1] : from);
         addBlock(block, low, Math.min(block.last + 1, id === end[0] ? end[1] : to));
       }
       for (const row of db.statement(part).all(...start, ...end, ...values)) {
-        const { grouped, count, min, max, sum } = row as Record<string, number>;
-        const key = by === 'day' ? dayKey(grouped!) : String(grouped);
-        folds.addPart({ key, count: count!, min: min!, max: max!, sum: sum! });
+        folds.addPart(toPart(row as Record<string, number>, by));
       }
       return end;
     });

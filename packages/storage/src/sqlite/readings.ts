@@ -194,7 +194,7 @@ export class SqliteReadings implements BackendReadings {
         const { changes } = recent.run(slot, id, time, value, delay, bootId, seq, grade);
         stored += changes as number;
         slotRows[slot]! += changes as number;
-        if (time > series.arrived) series.arrived = time;
+        series.arrived = Math.max(series.arrived, time);
       } else if (!this.#blocks.holds(id, time, value)) {
         stored += readings.run(id, time, value, delay, bootId, seq, grade).changes as number;
       }

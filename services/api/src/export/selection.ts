@@ -32,22 +32,29 @@ export interface ExportSelection {
   readonly after: ExportPosition | null;
 }
 
+/** The first time of a series in an export: undefined for all, and null when the series was exported before. */
+function firstTime(
+  { from, after }: ExportSelection,
+  device: string,
+  metric: string,
+): number | null | undefined {
+  if (after === null || device !== after.device) return from;
+  const order = compareText(metric, after.metric);
+  if (order < 0) return null;
+  return order === 0 ? Math.max(from ?? 0, after.time + 1) : from;
+}
+
 /**
  * The readings of an export: by device, then metric, then time, all ascending. Only a page of one series is in memory.
  *
  * @throws {Problem} 422 when a device has too many metrics
  */
 export async function* readingsOf(store: Store, selection: ExportSelection): AsyncGenerator<Reading> {
-  const { after, to } = selection;
+  const { to } = selection;
   for await (const device of deviceNames(store, selection)) {
-    const isFirst = device === after?.device;
     for (const metric of await metricsOf(store, device, selection.metrics)) {
-      let { from } = selection;
-      if (isFirst) {
-        const order = compareText(metric, after!.metric);
-        if (order < 0) continue;
-        if (order === 0) from = Math.max(from ?? 0, after!.time + 1);
-      }
+      const from = firstTime(selection, device, metric);
+      if (from === null) continue;
       const bounds = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
       yield* store.readings.range({
         device,

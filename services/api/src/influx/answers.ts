@@ -49,6 +49,10 @@ export const influxHealth: RequestHandler = (request, response, next) => {
   } else response.status(204).end();
 };
 
+function documentOf2(status: number, message: string): { code: string; message: string } {
+  return { code: CODES[status] ?? (status === 500 ? 'internal error' : 'unavailable'), message };
+}
+
 /**
  * Answers errors on InfluxDB's paths with its documents: `{"error": ...}` of 1.x, and `{"code", "message"}` of 2.x.
  * Errors on other paths go to the next handler.
@@ -64,9 +68,6 @@ export function influxErrors(translate: (error: unknown) => ProblemDetails | nul
     influxHeaders(response);
     if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
     response.status(status);
-    if (request.path.startsWith('/api/v2/')) {
-      const code = CODES[status] ?? (status === 500 ? 'internal error' : 'unavailable');
-      response.json({ code, message: detail });
-    } else response.json({ error: detail });
+    response.json(request.path.startsWith('/api/v2/') ? documentOf2(status, detail) : { error: detail });
   };
 }

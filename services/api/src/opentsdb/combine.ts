@@ -22,23 +22,9 @@ export async function combine(
   const values = new Float64Array(series.length);
   let done = 0;
   for (;;) {
-    let time = Number.POSITIVE_INFINITY;
-    for (let index = 0; index < series.length; index += 1) {
-      const candidate = series[index]!.timeOrEnd(next[index]!);
-      if (candidate < time) time = candidate;
-    }
+    const time = nextTime(series, next);
     if (time === Number.POSITIVE_INFINITY) return result;
-    let count = 0;
-    for (let index = 0; index < series.length; index += 1) {
-      const points = series[index]!;
-      if (points.timeOrEnd(next[index]!) === time) next[index]! += 1;
-      const at = next[index]! - 1;
-      if (at < 0) continue;
-      if (points.time(at) === time) values[count] = points.value(at);
-      else if (at === points.length - 1) continue;
-      else values[count] = interpolated(points, at, time, method);
-      count += 1;
-    }
+    const count = valuesAt(series, next, time, method, values);
     result.add(time, run(values, count));
     done += series.length;
     if (done >= TURN_VALUES) {
@@ -50,6 +36,38 @@ export async function combine(
 }
 
 /** The value between the points `at` and `at + 1`. */
+/** The earliest time of the next points; infinite at the end of all series. */
+function nextTime(series: readonly Points[], next: Uint32Array): number {
+  let time = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < series.length; index += 1) {
+    const candidate = series[index]!.timeOrEnd(next[index]!);
+    if (candidate < time) time = candidate;
+  }
+  return time;
+}
+
+/** Writes the values that count at a time into `values`, and advances `next` behind it. Returns their number. */
+function valuesAt(
+  series: readonly Points[],
+  next: Uint32Array,
+  time: number,
+  method: Interpolation,
+  values: Float64Array,
+): number {
+  let count = 0;
+  for (let index = 0; index < series.length; index += 1) {
+    const points = series[index]!;
+    if (points.timeOrEnd(next[index]!) === time) next[index]! += 1;
+    const at = next[index]! - 1;
+    if (at < 0) continue;
+    if (points.time(at) === time) values[count] = points.value(at);
+    else if (at === points.length - 1) continue;
+    else values[count] = interpolated(points, at, time, method);
+    count += 1;
+  }
+  return count;
+}
+
 function interpolated(points: Points, at: number, time: number, method: Interpolation): number {
   const before = points.value(at);
   switch (method) {

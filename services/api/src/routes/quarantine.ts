@@ -3,7 +3,7 @@ import type { Cursors } from '../cursor.ts';
 import type { Handler, Handlers } from '../dispatch.ts';
 import type { IngestClient, QuarantinePage } from '../ingest-client.ts';
 import { queryOf, time } from '../parameters.ts';
-import { type Position, stepThrough } from '../quarantine-steps.ts';
+import { afterIn, type Position, stepThrough } from '../quarantine-steps.ts';
 
 interface ListParameters {
   readonly limit: number;
@@ -92,7 +92,7 @@ async function collect(
   const items: QuarantineDocument[] = [];
   for (const { url, value } of answers) {
     if (position !== null && url < position[0]) continue;
-    const after = position?.[0] === url ? position[1] : null;
+    const after = afterIn(position, url);
     if (items.length === limit) {
       if (value.items.length > 0) return { items, next: [url, after] };
       continue;

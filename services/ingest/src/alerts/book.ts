@@ -208,16 +208,13 @@ export class AlertBook {
   list(
     limit: number,
     after: AlertPosition | null,
-    { state, rule, severity, isListed }: AlertFilter,
+    filter: AlertFilter,
   ): { readonly alerts: readonly Alert[]; readonly more: boolean } {
     const alerts: Alert[] = [];
     for (const alert of this.all()) {
       const position = positionOf(alert);
-      if (state !== null && position.state !== state) continue;
-      if (rule !== null && alert.rule !== rule) continue;
-      if (severity !== null && alert.severity !== severity) continue;
       if (after !== null && compare(position, after) <= 0) continue;
-      if (!isListed(alert.device)) continue;
+      if (!isMatch(alert, position.state, filter)) continue;
       if (alerts.length === limit) return { alerts, more: true };
       alerts.push(alert);
     }
@@ -230,6 +227,17 @@ export class AlertBook {
     count.active++;
     count.raised += raised;
   }
+}
+
+function isMatch(
+  alert: Alert,
+  itsState: AlertPosition['state'],
+  { state, rule, severity, isListed }: AlertFilter,
+): boolean {
+  if (state !== null && itsState !== state) return false;
+  if (rule !== null && alert.rule !== rule) return false;
+  if (severity !== null && alert.severity !== severity) return false;
+  return isListed(alert.device);
 }
 
 export function positionOf({ id, raised, ended }: Alert): AlertPosition {

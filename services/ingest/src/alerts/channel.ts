@@ -97,7 +97,8 @@ export class Channel {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    let delayMs = this.#options.firstDelayMs ?? FIRST_DELAY_MS;
+    const firstDelayMs = this.#options.firstDelayMs ?? FIRST_DELAY_MS;
+    let delayMs = firstDelayMs;
     let refusals = 0;
     while (!signal.aborted) {
       const notice = this.#waiting[0];
@@ -108,12 +109,12 @@ export class Channel {
       const error = await this.#try(notice, signal);
       if (signal.aborted) return;
       if (error instanceof NoticeRefused) refusals++;
-      const isOver = refusals >= MOST_REFUSALS || this.#now() - timeOf(notice) > MAX_AGE;
-      if (error === null || isOver) {
+      const isOver = error === null || refusals >= MOST_REFUSALS || this.#now() - timeOf(notice) > MAX_AGE;
+      if (isOver) {
         this.#waiting.shift();
         if (error === null) this.#sent(notice);
         else this.#drop(notice);
-        delayMs = this.#options.firstDelayMs ?? FIRST_DELAY_MS;
+        delayMs = firstDelayMs;
         refusals = 0;
         continue;
       }

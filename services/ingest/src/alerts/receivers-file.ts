@@ -162,6 +162,22 @@ export function parseReceivers(
   return receivers;
 }
 
+function textMistakes(
+  texts: Readonly<Record<string, unknown>>,
+  index: number,
+  kind: string,
+  { required, optional }: Kind,
+): Mistake[] {
+  const keys = [...required, ...optional];
+  const mistakes: Mistake[] = [...unknownKeys(texts, [index], keys, kind)];
+  for (const key of keys) {
+    const problem = texts[key] === undefined ? null : textProblem(key, texts[key]);
+    if (problem !== null) mistakes.push({ path: [index, key], message: problem });
+  }
+  const missing = required.filter((key) => texts[key] === undefined);
+  return [...mistakes, ...missing.map((key) => ({ path: [index, key], message: `${kind} needs ${key}` }))];
+}
+
 /** Adds the mistakes of an entry. Null when it has some. */
 function receiverOf(
   entry: unknown,
@@ -182,13 +198,7 @@ function receiverOf(
   const known = typeof kind === 'string' && Object.hasOwn(KINDS, kind) ? KINDS[kind]! : null;
   if (known === null) mistake('kind', `it must be one of ${KIND_NAMES.join(', ')}`);
   if (known === null || mistakes.length > before) return null;
-  const keys = [...known.required, ...known.optional];
-  mistakes.push(...unknownKeys(rest, [index], keys, String(kind)));
-  for (const key of keys) {
-    const problem = rest[key] === undefined ? null : textProblem(key, rest[key]);
-    if (problem !== null) mistake(key, problem);
-  }
-  for (const key of known.required) if (rest[key] === undefined) mistake(key, `${kind} needs ${key}`);
+  mistakes.push(...textMistakes(rest, index, String(kind), known));
   if (mistakes.length > before) return null;
   const texts = rest as Texts;
   try {

@@ -58,37 +58,45 @@ export function keyOf(chain: readonly ChainDocument[]): string | null {
 /** Days of devices in earlier documents, by device and day. The newest document counts. */
 export type EarlierDays = ReadonlyMap<string, ReadonlyMap<string, EarlierDay>>;
 
+interface Period {
+  readonly from: string;
+  readonly to: string;
+  /** Only this device and those below it; null for all. */
+  readonly device: string | null;
+}
+
 /**
  * What earlier documents have about days from `from` to `to`.
  *
- * @param device only this device and those below it; null for all
  * @throws {ConfigError} when there are too many for the memory
  */
-export async function earlierDays(
-  chain: readonly ChainDocument[],
-  { from, to, device }: { readonly from: string; readonly to: string; readonly device: string | null },
-): Promise<EarlierDays> {
+export async function earlierDays(chain: readonly ChainDocument[], period: Period): Promise<EarlierDays> {
+  const { from, to } = period;
   const found = new Map<string, Map<string, EarlierDay>>();
   let count = 0;
   for (const document of chain) {
     if (document.from === null || document.to === null || document.from > to || document.to < from) continue;
     for await (const line of createInterface({ input: createReadStream(document.path) })) {
-      const each = tableOf(line) as Partial<AttestedDay> | null;
-      if (each?.device === undefined || each.day === undefined || each.count === undefined) continue;
-      if (each.day < from || each.day > to || !isWithin(device, each.device)) continue;
-      let days = found.get(each.device);
-      if (days === undefined) {
-        days = new Map();
-        found.set(each.device, days);
-      }
+      const each = dayIn(period, line);
+      if (each === null) continue;
+      const days = found.get(each.device) ?? new Map<string, EarlierDay>();
+      found.set(each.device, days);
       if (!days.has(each.day) && ++count > MOST_EARLIER)
         throw new ConfigError([
           `earlier documents have more than ${MOST_EARLIER} days of devices from ${from} to ${to}: use --device, or a later --from`,
         ]);
-      days.set(each.day, { document: document.number, count: each.count, digest: each.digest ?? '' });
+      days.set(each.day, { document: document.number, count: each.count, digest: each.digest });
     }
   }
   return found;
+}
+
+/** The day of a device in a line of a document; null for other lines, and outside of the period. */
+function dayIn({ from, to, device }: Period, line: string) {
+  const each = tableOf(line) as Partial<AttestedDay> | null;
+  if (each?.device === undefined || each.day === undefined || each.count === undefined) return null;
+  if (each.day < from || each.day > to || !isWithin(device, each.device)) return null;
+  return { device: each.device, day: each.day, count: each.count, digest: each.digest ?? '' };
 }
 
 function tableOf(line: string): object | null {

@@ -1,5 +1,5 @@
 import { MAX_JUMP, type TrackedBoot } from '../ledger/sequence-ledger.ts';
-import type { FoundDay, Range } from './day-facts.ts';
+import type { BootFacts, FoundDay, Range } from './day-facts.ts';
 
 /** The gaps of one boot, by the day of the next number above each. */
 export type GapsByDay = ReadonlyMap<number, readonly Range[]>;
@@ -32,22 +32,29 @@ export function gapsOf(
 ): Map<string, GapsByDay> {
   const segments = new Map<string, Segment[] | null>();
   for (const { day, facts } of days) {
-    for (const { boot, numbers } of facts?.boots ?? []) {
-      const known = segments.get(boot);
-      if (known === null) continue;
-      if (numbers === null) {
-        segments.set(boot, null);
-        continue;
-      }
-      const list = known ?? [];
-      for (const range of numbers) list.push({ day, range });
-      segments.set(boot, list);
-    }
+    for (const boot of facts?.boots ?? []) addSegments(segments, day, boot);
   }
   const gaps = new Map<string, GapsByDay>();
   for (const [boot, found] of segments)
     if (found !== null) gaps.set(boot, between(found, before.get(boot) ?? null));
   return gaps;
+}
+
+/** Adds the numbers of a boot on a day; null for a boot whose numbers are not all listed. */
+function addSegments(
+  segments: Map<string, Segment[] | null>,
+  day: number,
+  { boot, numbers }: BootFacts,
+): void {
+  const known = segments.get(boot);
+  if (known === null) return;
+  if (numbers === null) {
+    segments.set(boot, null);
+    return;
+  }
+  const list = known ?? [];
+  for (const range of numbers) list.push({ day, range });
+  segments.set(boot, list);
 }
 
 /** @param segments at least one */

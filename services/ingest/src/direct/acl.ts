@@ -42,10 +42,9 @@ export function parseAcl(text: string, file: string): Acl {
     if (line.trim() === '' || line.startsWith('#')) continue;
     const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*?)\s*$/.exec(line) ?? [];
     if (word === 'user' && rest !== '') user = rest;
-    else if (word === 'topic' || word === 'pattern') {
-      const isPattern = word === 'pattern';
-      rules.push({ ...ruleOf(rest, at), user: isPattern ? null : user, isPattern });
-    } else throw new ConfigError([`${at}: write user NAME, topic [write] FILTER or pattern [write] FILTER`]);
+    else if (word === 'topic') rules.push({ ...ruleOf(rest, at), user, isPattern: false });
+    else if (word === 'pattern') rules.push({ ...ruleOf(rest, at), user: null, isPattern: true });
+    else throw new ConfigError([`${at}: write user NAME, topic [write] FILTER or pattern [write] FILTER`]);
   }
   return rules;
 }

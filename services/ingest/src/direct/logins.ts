@@ -105,12 +105,8 @@ export class Logins {
       const name = peer.certificateName;
       return isUserName(name) ? this.#user(name, clientId, OWN_TOPICS) : 'not_authorized';
     }
-    if (!this.#needsLogin) {
-      const isAllowed = this.#isAnonymous || peer.isLoopback;
-      return isAllowed ? this.#user(null, clientId, EVERYTHING) : 'not_authorized';
-    }
-    if (username === null && password === null)
-      return this.#isAnonymous ? this.#user(null, clientId, EVERYTHING) : 'not_authorized';
+    if (!this.#needsLogin) return this.#anonymous(clientId, this.#isAnonymous || peer.isLoopback);
+    if (username === null && password === null) return this.#anonymous(clientId, this.#isAnonymous);
     if (username === null || password === null || !isUserName(username)) return 'credentials';
     const isSingle = username === this.#single?.user;
     const topics = isSingle ? EVERYTHING : OWN_TOPICS;
@@ -121,6 +117,10 @@ export class Logins {
     this.#clientIds.set(`${client} ${username}`, clientId);
     const user = this.#user(username, clientId, topics);
     return isSingle ? user : { ...user, isCurrent: this.#isListed(username) };
+  }
+
+  #anonymous(clientId: string, isAllowed: boolean): User | 'not_authorized' {
+    return isAllowed ? this.#user(null, clientId, EVERYTHING) : 'not_authorized';
   }
 
   close(): void {

@@ -23,6 +23,12 @@ export function dayOf(time: number): number {
   return Math.floor(time / DAY_US);
 }
 
+async function pageOf(parts: AsyncIterable<readonly Reading[]>): Promise<Reading[]> {
+  const page: Reading[] = [];
+  for await (const part of parts) page.push(...part);
+  return page;
+}
+
 /**
  * The readings of a device on one day, by metric and time, in pages of up to 1,000. No read stays open between two pages.
  *
@@ -39,9 +45,7 @@ export async function* readingsOfDay(
   for (const metric of await metricsOf(store, device)) {
     for (let after: RangeCursor | null = null; ; ) {
       const query = { device, metric, ...bounds, order: 'asc' as const, limit: PAGE };
-      const page: Reading[] = [];
-      for await (const part of store.readings.pages(after === null ? query : { ...query, after }))
-        page.push(...part);
+      const page = await pageOf(store.readings.pages(after === null ? query : { ...query, after }));
       if (page.length > 0) yield page;
       if (page.length < PAGE) break;
       after = { time: page.at(-1)!.time, metric };

@@ -8,7 +8,7 @@ import { type Decoded, decodeMessage, relayedMessage } from '../raw-message.ts';
 import type { Router } from '../routes.ts';
 import type { Boards, Counts } from './boards.ts';
 import { dayFigures } from './day-digest.ts';
-import { MOST_NAMED, type RelayAnswer, type RelayRequest } from './relay-message.ts';
+import { type DayOfDevice, MOST_NAMED, type RelayAnswer, type RelayRequest } from './relay-message.ts';
 
 export interface CentreOptions {
   readonly pipeline: Pipeline;
@@ -69,12 +69,7 @@ async function take(
       counts = await pipeline.take({ ...message, part }, kept, client);
     }
   }
-  let compared: RelayAnswer['compared'] = null;
-  if (header.compare !== null) {
-    const { device, day, until, count, digest } = header.compare;
-    const own = await refused.orCall(limit, device, () => dayFigures(store, device, day, until));
-    if (own !== null) compared = { isEqual: own.count === count && own.digest === digest, count: own.count };
-  }
+  const compared = header.compare === null ? null : await compare(store, header.compare, limit, refused);
   const answer = {
     ...counts,
     centre: boards.id,
@@ -85,6 +80,18 @@ async function take(
   };
   boards.count(header.board, answer);
   return answer;
+}
+
+/** Compares a day with that of the store; null when it is refused. */
+async function compare(
+  store: Store,
+  { device, day, until, count, digest }: DayOfDevice,
+  limit: string | null,
+  refused: Refused,
+): Promise<RelayAnswer['compared']> {
+  const own = await refused.orCall(limit, device, () => dayFigures(store, device, day, until));
+  if (own === null) return null;
+  return { isEqual: own.count === count && own.digest === digest, count: own.count };
 }
 
 /** The readings that the sender may send. */

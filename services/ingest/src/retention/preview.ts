@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { formatTime, type RulePreviewDocument } from '@tidegauge/readings';
+import { formatTime, type Reading, type RulePreviewDocument } from '@tidegauge/readings';
 import type { Store } from '@tidegauge/storage';
 import { type RetentionRules, type Rule, ruleOf } from './rules.ts';
 
@@ -60,19 +60,28 @@ async function countAll(
         order: 'asc',
         limit: Number.MAX_SAFE_INTEGER,
       } as const;
-      const sum = sums.get(rule)!;
-      let count = 0;
-      for await (const reading of readings.range(query)) {
-        if (count === 0) sum.series += 1;
-        count += 1;
-        sum.readings += 1;
-        sum.oldest = Math.min(sum.oldest, reading.time);
-        sum.newest = Math.max(sum.newest, reading.time);
-        if (count % TURN !== 0) continue;
-        await nextTurn();
-        if (!mayContinue()) return false;
-      }
+      if (!(await countSeries(readings.range(query), sums.get(rule)!, mayContinue))) return false;
     }
+  }
+  return true;
+}
+
+/** Resolves to whether all readings were counted. */
+async function countSeries(
+  readings: AsyncIterable<Reading>,
+  sum: Sum,
+  mayContinue: () => boolean,
+): Promise<boolean> {
+  let count = 0;
+  for await (const reading of readings) {
+    if (count === 0) sum.series += 1;
+    count += 1;
+    sum.readings += 1;
+    sum.oldest = Math.min(sum.oldest, reading.time);
+    sum.newest = Math.max(sum.newest, reading.time);
+    if (count % TURN !== 0) continue;
+    await nextTurn();
+    if (!mayContinue()) return false;
   }
   return true;
 }

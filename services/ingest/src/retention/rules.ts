@@ -73,7 +73,8 @@ export function parseKeep(text: string): Keep {
     ages.set(kind, parseAge(age));
   }
   const raw = ages.get('raw') ?? FOREVER.raw;
-  if (ages.size > (ages.has('raw') ? 1 : 0) && raw < LEAST_RAW_SECONDS * 1e6)
+  const hasRollups = [...ages.keys()].some((kind) => kind !== 'raw');
+  if (hasRollups && raw < LEAST_RAW_SECONDS * 1e6)
     throw new Error(
       'raw is shorter than rollups need, which are computed after the end of an hour: keep raw:3h or more',
     );
@@ -248,12 +249,7 @@ function readRule({ devices, metrics, keep }: Entry, add: (path: Path, message: 
   const problem = devices === undefined ? null : problemOf(devices, deviceNameProblem);
   if (problem !== null) add(['devices'], problem);
   const named = metrics === undefined ? null : [metrics].flat();
-  if (named !== null && (named.length === 0 || named.length > MOST_METRICS))
-    add(['metrics'], `it must be 1 to ${MOST_METRICS} metrics`);
-  for (const [place, metric] of (named ?? []).entries()) {
-    const wrong = problemOf(metric, metricNameProblem);
-    if (wrong !== null) add(Array.isArray(metrics) ? ['metrics', place] : ['metrics'], wrong);
-  }
+  if (named !== null) checkMetrics(named, Array.isArray(metrics), add);
   const matches = [devices ?? 'all devices', ...(named === null ? [] : [named.join(', ')])];
   return {
     name: matches.join(': '),
@@ -261,6 +257,19 @@ function readRule({ devices, metrics, keep }: Entry, add: (path: Path, message: 
     metrics: named as readonly string[] | null,
     ...keepOf(keep, (message) => add(keep === undefined ? [] : ['keep'], message)),
   };
+}
+
+function checkMetrics(
+  metrics: readonly unknown[],
+  isList: boolean,
+  add: (path: Path, message: string) => void,
+): void {
+  if (metrics.length === 0 || metrics.length > MOST_METRICS)
+    add(['metrics'], `it must be 1 to ${MOST_METRICS} metrics`);
+  for (const [place, metric] of metrics.entries()) {
+    const problem = problemOf(metric, metricNameProblem);
+    if (problem !== null) add(isList ? ['metrics', place] : ['metrics'], problem);
+  }
 }
 
 function problemOf(name: unknown, problem: (name: string) => string | null): string | null {

@@ -27,15 +27,7 @@ function isMap(value: unknown): boolean {
 /** The value with objects in place of maps; undefined when it is nested too deeply, or a key is no text. */
 function toTree(value: unknown, depth: number): unknown {
   if (depth > MAX_DEPTH) return undefined;
-  if (value instanceof Map) {
-    const object: Record<string, unknown> = Object.create(null);
-    for (const [key, below] of value as Map<unknown, unknown>) {
-      const content = toTree(below, depth + 1);
-      if (typeof key !== 'string' || content === undefined) return undefined;
-      object[key] = content;
-    }
-    return object;
-  }
+  if (value instanceof Map) return toObject(value, depth);
   if (Array.isArray(value)) {
     const array = value.map((below) => toTree(below, depth + 1));
     return array.includes(undefined) ? undefined : array;
@@ -43,4 +35,14 @@ function toTree(value: unknown, depth: number): unknown {
   if (typeof value === 'bigint') return BigInt(Number(value)) === value ? Number(value) : String(value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64url');
   return value ?? null;
+}
+
+function toObject(map: ReadonlyMap<unknown, unknown>, depth: number): Record<string, unknown> | undefined {
+  const object: Record<string, unknown> = Object.create(null);
+  for (const [key, below] of map) {
+    const content = toTree(below, depth + 1);
+    if (typeof key !== 'string' || content === undefined) return undefined;
+    object[key] = content;
+  }
+  return object;
 }

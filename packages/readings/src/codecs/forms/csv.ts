@@ -38,17 +38,21 @@ export const csv: Form = {
     for (const line of lines.slice(1)) {
       const cells = line.split(separator, columns.length + 1).map((cell) => unquoted(cell.trim()));
       if (cells.length !== columns.length || !cells.some(isNumber)) return null;
-      const record: Record<string, unknown> = Object.create(null);
-      for (const [i, cell] of cells.entries()) {
-        if (cell !== '') record[columns[i]!] = wholeNumber(cell) ?? cell;
-      }
-      records.push(record);
+      records.push(recordOf(columns, cells));
     }
     return new Parsed(records);
   },
 };
 
 /** Whether a cell is a number, also one that is in doubt, such as `21,5`, or has a unit. */
+function recordOf(columns: readonly string[], cells: readonly string[]): Record<string, unknown> {
+  const record: Record<string, unknown> = Object.create(null);
+  for (const [i, cell] of cells.entries()) {
+    if (cell !== '') record[columns[i]!] = wholeNumber(cell) ?? cell;
+  }
+  return record;
+}
+
 function isNumber(cell: string): boolean {
   return !Number.isNaN(simpleNumber(cell)) || numberOf(cell, null) !== null;
 }

@@ -46,22 +46,25 @@ export function decodeForm(
     const content = form.read(payload);
     if (content === null) continue;
     if (content instanceof DecodeError) return named(form, content);
-    const result = content instanceof Parsed ? read(content.root, context) : decodeLayer(content);
-    if (result instanceof DecodeError) {
-      // When the content of a guess cannot be read, the payload is something else.
-      if (form.isGuess === true && UNREADABLE.has(result.reason)) continue;
-      return named(form, result);
-    }
+    const result = decodeLayer(content);
+    if (isWrongGuess(form, result)) continue;
+    if (result instanceof DecodeError) return named(form, result);
     if (form.doubt !== undefined) context.notes?.doubt?.('(payload)', form.doubt);
     return result;
   }
   return NAMES_SETTING.test(error.message) ? error : (unreadForm(payload) ?? error);
 
-  function decodeLayer(content: Uint8Array): Result {
+  function decodeLayer(content: Uint8Array | Parsed): Result {
+    if (content instanceof Parsed) return read(content.root, context);
     const result = decode(content, context);
     if (!(result instanceof DecodeError) || layer === MAX_LAYERS) return result;
     return decodeForm(content, context, result, decode, read, layer + 1);
   }
+}
+
+/** When the content of a guess cannot be read, the payload is something else. */
+function isWrongGuess(form: Form, result: Result): boolean {
+  return form.isGuess === true && result instanceof DecodeError && UNREADABLE.has(result.reason);
 }
 
 function named({ name }: Form, { reason, message, position }: DecodeError): DecodeError {
