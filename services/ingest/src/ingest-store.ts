@@ -181,7 +181,8 @@ export class IngestStore implements Store, StoreGuard {
    * it takes a write, an operator must help. A damaged store must not end ingest: readings go to the spool.
    */
   failed(error: StoreError): StoreError {
-    if (isDamaged(error)) return new StoreError('UNAVAILABLE', error.message, { cause: error, hint: DAMAGED });
+    if (isDamaged(error))
+      return new StoreError('UNAVAILABLE', error.message, { cause: error, hint: DAMAGED });
     if (this.#refusal !== null || !OF_SERVERS.has(error.code)) return error;
     this.#answered = Number.NEGATIVE_INFINITY;
     if (error.code !== 'MISCONFIGURED' || !this.#isProven) return error;
