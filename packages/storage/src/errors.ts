@@ -15,6 +15,9 @@ export const STORE_ERROR_CODES = {
 /** The hint of every error of a full disk, of this machine or of a server. Its code is UNAVAILABLE. */
 export const DISK_FULL = 'free some space on the disk of the store, or expire old readings';
 
+/** The hint of every error of a damaged file of the store. Its code is MISCONFIGURED. */
+export const DAMAGED = 'the file is damaged: stop, keep a copy, and restore a backup';
+
 export type StoreErrorCode = keyof typeof STORE_ERROR_CODES;
 
 export interface StoreErrorOptions {
@@ -43,6 +46,11 @@ export class StoreError extends Error {
 /** Whether the disk of a store is full, which a retry alone does not change. */
 export function isDiskFull(error: unknown): error is StoreError {
   return error instanceof StoreError && error.hint === DISK_FULL;
+}
+
+/** Whether a file of a store is damaged. Other parts of it can be usable. */
+export function isDamaged(error: unknown): boolean {
+  return error instanceof StoreError && error.hint === DAMAGED;
 }
 
 /** True if the same write can succeed later without a change of data or configuration. */

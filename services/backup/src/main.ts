@@ -14,6 +14,7 @@ import {
   url,
 } from '@tidegauge/service';
 import { type BackupOptions, type BackupResult, backUp, lastBackup } from './back-up.ts';
+import { type DrillResult, drillNewest, lastVerified } from './drill.ts';
 import { keepRule } from './keep.ts';
 import { BackupRequest, schedule as runSchedule, type ScheduleState } from './schedule.ts';
 import { serve } from './serve.ts';
@@ -28,6 +29,10 @@ const settings = defineConfig({
   every: {
     kind: duration(1, 31 * 86_400),
     help: 'Runs on, and makes a backup when the last one is so old. Default: one backup.',
+  },
+  drill: {
+    kind: duration(1, 366 * 86_400),
+    help: 'With --every: restores the new backup to a temporary SQLite file in TMPDIR and compares it, when the last verified restore is so old. Default: never.',
   },
   format: {
     kind: oneOf(['auto', 'portable']),
@@ -60,9 +65,9 @@ export const program = defineCommand({
   ],
   configuredBy: 'environment',
   settings,
-  async run({ every, json, httpListen, httpToken, metricsPort, boardName, ...options }, signal) {
+  async run({ every, drill, json, httpListen, httpToken, metricsPort, boardName, ...options }, signal) {
     if (every !== null)
-      return repeat(options, { every, json, httpListen, httpToken, metricsPort, boardName }, signal);
+      return repeat(options, { every, drill, json, httpListen, httpToken, metricsPort, boardName }, signal);
     print(await backUp(options, signal), json);
     return EXIT.OK;
   },
@@ -70,6 +75,8 @@ export const program = defineCommand({
 
 interface Schedule {
   readonly every: number;
+  /** The most seconds between two verified restores. Null: no limit. */
+  readonly drill: number | null;
   readonly json: boolean;
   readonly httpListen: string;
   readonly httpToken: string | null;
@@ -79,9 +86,15 @@ interface Schedule {
 
 /** A failure is printed, and does not end the program. */
 async function repeat(options: BackupOptions, schedule: Schedule, signal: AbortSignal): Promise<number> {
-  const { every, json, httpListen, httpToken, metricsPort, boardName } = schedule;
+  const { every, drill, json, httpListen, httpToken, metricsPort, boardName } = schedule;
   const everyMs = every * 1000;
-  const state: ScheduleState = { last: null, failures: 0, isFailing: false, isRunning: false };
+  const state: ScheduleState = {
+    last: null,
+    verified: null,
+    failures: 0,
+    isFailing: false,
+    isRunning: false,
+  };
   const request = new BackupRequest();
   let result: BackupResult | null = null;
   const http =
@@ -103,10 +116,18 @@ async function repeat(options: BackupOptions, schedule: Schedule, signal: AbortS
       everyMs,
       signal,
       request,
-      last: () => lastBackup(options.to),
+      async last() {
+        const last = await lastBackup(options.to);
+        const verified = await lastVerified(options.to);
+        // A backup can be deleted after its restore was verified.
+        if (verified !== null) state.verified = Math.max(verified, state.verified ?? 0);
+        return last;
+      },
       async run() {
         result = await backUp(options, signal);
         print(result, json);
+        if (drill === null || Date.now() - (state.verified ?? 0) < drill * 1000) return;
+        printDrill(await drillNewest(options.to, signal), json);
       },
       fail: (error) => process.stderr.write(`${reportError(error).text}\n`),
     });
@@ -131,6 +152,14 @@ function print({ path, manifest, seconds, deleted }: BackupResult, json: boolean
     ...deleted.map((name) => `deleted ${name}`),
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function printDrill({ path, readings, seconds }: DrillResult, json: boolean): void {
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ verified: path, readings, seconds })}\n`
+      : `${path}: ${number(readings)} readings restored and verified in ${shownDuration(seconds)}\n`,
+  );
 }
 
 if (import.meta.main) process.exitCode = await run(program);

@@ -11,6 +11,8 @@ const NAP_MS = 60_000;
 export interface ScheduleState {
   /** When the newest complete backup began. Null: there is none. */
   last: number | null;
+  /** When a restore was verified last. Null: none was. */
+  verified: number | null;
   failures: number;
   /** Whether the last attempt failed. */
   isFailing: boolean;

@@ -33,6 +33,11 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
     'Time when the newest complete backup began, 0 without one',
     () => [{ value: (state.last ?? 0) / 1000 }],
   );
+  metrics.gauge(
+    'tidegauge_backup_verified_timestamp_seconds',
+    'Time of the last verified restore of a backup, 0 without one',
+    () => [{ value: (state.verified ?? 0) / 1000 }],
+  );
   metrics.gauge('tidegauge_backup_interval_seconds', 'Time from one backup to the next', () => [
     { value: everyMs / 1000 },
   ]);

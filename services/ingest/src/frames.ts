@@ -30,3 +30,36 @@ export function* readFrames(data: Buffer, least: number): Generator<{ body: Buff
     at = end;
   }
 }
+
+/**
+ * Separates the complete frames of `data` from the bytes that cannot be read. Damaged frames are skipped by their lengths
+ * when a complete one follows. A complete frame is not searched elsewhere: a sender could have put one in a payload.
+ *
+ * @param least as for `readFrames`
+ * @returns runs of complete frames, and what is between and after them
+ */
+export function splitFrames(data: Buffer, least: number): { sound: Buffer[]; damaged: Buffer[] } {
+  const sound: Buffer[] = [];
+  const damaged: Buffer[] = [];
+  for (let rest = data; rest.length > 0; ) {
+    let end = 0;
+    for (const frame of readFrames(rest, least)) end = frame.end;
+    if (end > 0) sound.push(rest.subarray(0, end));
+    rest = rest.subarray(end);
+    const skipped = damagedBytes(rest, least);
+    if (skipped > 0) damaged.push(rest.subarray(0, skipped));
+    rest = rest.subarray(skipped);
+  }
+  return { sound, damaged };
+}
+
+/** The bytes before the next complete frame. The first one is not complete. */
+function damagedBytes(data: Buffer, least: number): number {
+  for (let at = 0; at + FRAME_HEADER + least <= data.length; ) {
+    const length = data.readUInt32LE(at);
+    if (length < least) break;
+    at += FRAME_HEADER + length;
+    if (readFrames(data.subarray(at), least).next().done !== true) return at;
+  }
+  return data.length;
+}

@@ -5,7 +5,9 @@ import { ConfigError, type Logger } from '@tidegauge/service';
 import {
   type Capabilities,
   createStore,
+  DAMAGED,
   type DeviceStore,
+  isDamaged,
   isRetryable,
   type Observe,
   type ReadingStore,
@@ -176,9 +178,11 @@ export class IngestStore implements Store, StoreGuard {
 
   /**
    * A new server has no tables, which is MISCONFIGURED. Only if the store proves to be the same one, and fails again before
-   * it takes a write, an operator must help.
+   * it takes a write, an operator must help. A damaged store must not end ingest: readings go to the spool.
    */
   failed(error: StoreError): StoreError {
+    if (isDamaged(error))
+      return new StoreError('UNAVAILABLE', error.message, { cause: error, hint: DAMAGED });
     if (this.#refusal !== null || !OF_SERVERS.has(error.code)) return error;
     this.#answered = Number.NEGATIVE_INFINITY;
     if (error.code !== 'MISCONFIGURED' || !this.#isProven) return error;
@@ -294,9 +298,10 @@ export class IngestStore implements Store, StoreGuard {
   }
 }
 
-/** Whether the store can answer later without a change of settings. */
+/** Whether the store can answer later without a change of settings: also when its damaged file is replaced. */
 function isPassing(error: unknown): error is StoreError {
-  return isRetryable(error) || (error instanceof StoreError && error.code === 'UNEXPECTED');
+  const isUnexpected = error instanceof StoreError && error.code === 'UNEXPECTED';
+  return isRetryable(error) || isDamaged(error) || isUnexpected;
 }
 
 /** @throws {ConfigError} when the file exists and cannot be read */

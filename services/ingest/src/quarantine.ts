@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { formatTime, type QuarantineDocument } from '@tidegauge/readings';
-import { ConfigError } from '@tidegauge/service';
+import { ConfigError, type Logger } from '@tidegauge/service';
 import { diskBytes, PAGE_BYTES } from './disk-bytes.ts';
 import { decodePart, encodePart } from './part.ts';
 import { type Share, Shares, senderOfTopic } from './quarantine-shares.ts';
@@ -81,6 +81,10 @@ const UPGRADE_SHARES = `
   ALTER TABLE quarantine ADD COLUMN client TEXT NOT NULL DEFAULT '';
   ALTER TABLE quarantine ADD COLUMN share INTEGER NOT NULL DEFAULT 0;
 `;
+const INSERT = `
+  INSERT INTO quarantine
+    (received, source, topic, format, reason, detail, position, readings, part, client, share, payload)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const COLUMNS = 'id, received, source, format, reason, position, readings, octet_length(payload) AS size';
 const WHOLE = `${COLUMNS}, topic, detail`;
 /** Length of a topic and of a detail in a list, characters. */
@@ -102,50 +106,49 @@ const LEAST_FILE_BYTES = 16 * PAGE_BYTES;
 const ROOM_BYTES = 64 * 1024;
 /** The largest size of the write-ahead log between two batches. */
 const MAX_LOG_BYTES = 2 * 1024 * 1024;
+/** SQLite's results for a damaged file: SQLITE_CORRUPT, SQLITE_NOTADB (https://sqlite.org/rescode.html). */
+const DAMAGED: readonly number[] = [11, 26];
+/** At the start also those of a damaged header: SQLITE_ERROR and, for a file that can be written, SQLITE_READONLY. */
+const DAMAGED_AT_START: readonly number[] = [...DAMAGED, 1, 8];
 
 /**
  * Stores messages that cannot be decoded or stored, in ingest's own SQLite file. It is separate from the store,
  * because the store rejected these messages, and because ingest must be able to acknowledge undecodable messages
  * while the store is unavailable. The file is bounded in bytes on disk, including its write-ahead log. When it is
  * full, the oldest items of the sender with the most bytes are dropped, counted and logged.
+ *
+ * A file that SQLite finds damaged is kept as `….damaged`, and the quarantine begins again, because ingest must go on
+ * storing.
  */
 export class Quarantine {
-  readonly #db: DatabaseSync;
+  #db: DatabaseSync;
+  readonly #file: string;
   readonly #instance: string;
+  readonly #logger: Logger | undefined;
   readonly #maxBytes: number;
   readonly #logBytes: number;
-  readonly #insert: StatementSync;
+  #insert: StatementSync;
   #journal: Journal = 'WAL';
   #bytes = 0;
   #total = 0;
   #dropped = 0;
-  readonly #shares = new Shares();
+  #shares = new Shares();
   readonly #reasons = new Map<string, number>();
 
-  /** @throws {ConfigError} when the file cannot be opened or written. */
-  constructor(file: string, instance: string, maxBytes: number) {
+  /**
+   * @param logger gets an error when a damaged file was replaced
+   * @throws {ConfigError} when the file cannot be opened or written
+   */
+  constructor(file: string, instance: string, maxBytes: number, logger?: Logger) {
+    this.#file = file;
     this.#instance = instance;
+    this.#logger = logger;
     this.#logBytes = Math.min(MAX_LOG_BYTES, Math.floor(maxBytes / 32));
     // Deleted items of one sender leave pages that are not full.
     this.#maxBytes = maxBytes - 2 * this.#logBytes;
     try {
       mkdirSync(dirname(file), { recursive: true });
-      this.#db = new DatabaseSync(file);
-      this.#db.exec(`
-        PRAGMA page_size = ${PAGE_BYTES};
-        PRAGMA journal_mode = WAL;
-        PRAGMA synchronous = FULL;
-        PRAGMA cache_size = -256;
-        PRAGMA wal_autocheckpoint = ${Math.max(1, Math.floor((0.4 * this.#logBytes) / PAGE_BYTES))};
-        PRAGMA journal_size_limit = ${this.#logBytes};
-      `);
-      createTable(this.#db);
-      this.#insert = this.#db.prepare(
-        `INSERT INTO quarantine
-           (received, source, topic, format, reason, detail, position, readings, part, client, share, payload)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      );
-      this.#takeStock();
+      [this.#db, this.#insert] = this.#open();
     } catch (error) {
       throw new ConfigError([
         `the quarantine ${file} cannot be opened: ${(error as Error).message}: check DATA_DIR`,
@@ -168,6 +171,17 @@ export class Quarantine {
    * @returns the number of dropped items: old ones, or items of the batch whose sender has no older ones
    */
   add(batch: readonly QuarantineEntry[]): number {
+    try {
+      return this.#add(batch);
+    } catch (error) {
+      if (!isDamage(error, DAMAGED)) throw error;
+      this.#db.close();
+      [this.#db, this.#insert] = this.#replace(error);
+      return this.#add(batch);
+    }
+  }
+
+  #add(batch: readonly QuarantineEntry[]): number {
     const incoming: Incoming[] = [];
     let bytes = 0;
     for (const entry of batch) {
@@ -371,6 +385,63 @@ export class Quarantine {
     this.#insert.run(...values, share.id, payload);
   }
 
+  /** Opens the file and counts its items. A damaged file is replaced. */
+  #open(): [DatabaseSync, StatementSync] {
+    try {
+      return this.#openFile();
+    } catch (error) {
+      if (!isDamage(error, DAMAGED_AT_START)) throw error;
+      accessSync(this.#file, constants.W_OK);
+      return this.#replace(error);
+    }
+  }
+
+  #openFile(): [DatabaseSync, StatementSync] {
+    const db = new DatabaseSync(this.#file);
+    try {
+      db.exec(`
+        PRAGMA page_size = ${PAGE_BYTES};
+        PRAGMA journal_mode = WAL;
+        PRAGMA synchronous = FULL;
+        PRAGMA cache_size = -256;
+        PRAGMA wal_autocheckpoint = ${Math.max(1, Math.floor((0.4 * this.#logBytes) / PAGE_BYTES))};
+        PRAGMA journal_size_limit = ${this.#logBytes};
+      `);
+      createTable(db);
+      // SQLite opens a write-protected file read-only, and reports it at the first write.
+      db.exec('BEGIN IMMEDIATE; ROLLBACK');
+      this.#db = db;
+      this.#takeStock();
+      return [db, db.prepare(INSERT)];
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  }
+
+  /** Keeps a damaged file under another name, and begins with an empty one. */
+  #replace(error: Error): [DatabaseSync, StatementSync] {
+    const kept = `${this.#file}.damaged`;
+    for (const end of ['', '-wal', '-shm']) {
+      rmSync(`${kept}${end}`, { force: true });
+      if (existsSync(`${this.#file}${end}`)) renameSync(`${this.#file}${end}`, `${kept}${end}`);
+    }
+    this.#logger?.error(
+      { err: error, file: kept },
+      'the quarantine is damaged: it begins again without items, and this file is kept',
+    );
+    this.#journal = 'WAL';
+    this.#bytes = 0;
+    this.#total = 0;
+    this.#shares = new Shares();
+    this.#reasons.clear();
+    const opened = this.#openFile();
+    // No item gets the number of one in the damaged file: nobody must discard an item by the number of another one.
+    const after = Math.floor(Date.now() / 1000);
+    opened[0].exec(`INSERT INTO sqlite_sequence (name, seq) VALUES ('quarantine', ${after})`);
+    return opened;
+  }
+
   #setJournal(mode: Journal): void {
     if (mode !== this.#journal) this.#db.exec(`PRAGMA journal_mode = ${mode}`);
     this.#journal = mode;
@@ -473,6 +544,13 @@ export class Quarantine {
       readings: Number(row.readings),
     };
   }
+}
+
+function isDamage(error: unknown, codes: readonly number[]): error is Error {
+  if (!(error instanceof Error)) return false;
+  const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown };
+  // Node reports this for a number of 64 bits, which was never written.
+  return code === 'ERR_OUT_OF_RANGE' || (typeof errcode === 'number' && codes.includes(errcode & 0xff));
 }
 
 function count(items: Map<string, number>, reason: string): void {

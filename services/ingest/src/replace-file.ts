@@ -2,14 +2,14 @@ import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:
 import { dirname } from 'node:path';
 
 /**
- * Replaces a small file in one step: after a power cut it has the old content or the new one. Several processes can do it
+ * Replaces a file in one step: after a power cut it has the old content or the new one. Several processes can do it
  * at the same time.
  */
-export function replaceFile(path: string, text: string): void {
+export function replaceFile(path: string, content: string | Uint8Array): void {
   const draft = `${path}.${process.pid}.new`;
   const file = openSync(draft, 'w', 0o600);
   try {
-    writeFileSync(file, text);
+    writeFileSync(file, content);
     fsyncSync(file);
   } finally {
     closeSync(file);

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import type { Logger } from '@tidegauge/service';
-import { readFrames } from './frames.ts';
+import { readFrames, splitFrames } from './frames.ts';
 import { jsonEntry } from './ledger/ledger-entries.ts';
 import { type ClockState, SensorClocks } from './sensor-clocks.ts';
 
@@ -12,6 +12,8 @@ const STATES_AT_ONCE = 1000;
 const RETRY_MS = 60_000;
 /** The version of the format. Entries of another version are not read. */
 const FORMAT = 1;
+/** A format and `{}`. */
+const LEAST_BODY = 2;
 
 /**
  * Keeps the clocks of sensors without a clock in a file, so that a message that is received again after a restart has
@@ -34,11 +36,7 @@ export class SensorClocksFile {
   constructor(path: string, logger: Logger) {
     this.#path = path;
     this.#logger = logger;
-    if (existsSync(path)) {
-      for (const { body } of readFrames(readFileSync(path), 2)) {
-        if (body[0] === FORMAT) this.clocks.restore(JSON.parse(body.toString('utf8', 1)) as ClockState);
-      }
-    }
+    if (existsSync(path)) this.#read(readFileSync(path));
     this.#rewrite();
     this.clocks.journal = (states) => this.#append(states);
   }
@@ -47,6 +45,21 @@ export class SensorClocksFile {
     this.clocks.journal = null;
     if (this.#descriptor !== null) closeSync(this.#descriptor);
     this.#descriptor = null;
+  }
+
+  #read(data: Buffer): void {
+    const { sound, damaged } = splitFrames(data, LEAST_BODY);
+    for (const run of sound) {
+      for (const { body } of readFrames(run, LEAST_BODY)) {
+        if (body[0] === FORMAT) this.clocks.restore(JSON.parse(body.toString('utf8', 1)) as ClockState);
+      }
+    }
+    if (damaged.length === 0) return;
+    const bytes = damaged.reduce((sum, { length }) => sum + length, 0);
+    this.#logger.warn(
+      { file: this.#path, bytes },
+      'a part of the file of the clocks of sensors without a clock is torn or damaged: their messages that are sent again may be stored twice',
+    );
   }
 
   #append(states: readonly ClockState[]): void {

@@ -111,6 +111,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       join(config.dataDir, `${instance}.quarantine.db`),
       instance,
       config.quarantineMaxBytes,
+      logger,
     );
     undo.push(() => quarantine.close());
     const store = await IngestStore.create({

@@ -1,4 +1,4 @@
-import { FRAME_HEADER, readFrames, sealFrame } from './frames.ts';
+import { FRAME_HEADER, readFrames, sealFrame, splitFrames } from './frames.ts';
 import { decodePart, encodePart } from './part.ts';
 import { type RawMessage, SOURCES } from './raw-message.ts';
 
@@ -43,17 +43,14 @@ export function encodeEntry({ source, topic, format, payload, received, part }: 
   return sealFrame(entry);
 }
 
-/**
- * Decodes the complete entries at the start of a segment. `sound` is their length in bytes. The bytes after them were
- * torn by a power loss or damaged, and cannot be read.
- */
-export function decodeEntries(segment: Buffer): { entries: SpoolEntry[]; sound: number } {
-  return { entries: [...eachEntry(segment)], sound: soundBytes(segment) };
-}
-
-/** Decodes the complete entries one after the other, so that only those in use are in memory. */
+/** Decodes the complete entries at the start of a segment one after the other, so that only those in use are in memory. */
 export function* eachEntry(segment: Buffer): Generator<SpoolEntry> {
   for (const { body } of readFrames(segment, FIXED)) yield decodeBody(body);
+}
+
+/** The complete entries of a segment as runs of bytes, and the bytes that cannot be read. */
+export function splitEntries(segment: Buffer): { sound: Buffer[]; damaged: Buffer[] } {
+  return splitFrames(segment, FIXED);
 }
 
 /** The length of the complete entries at the start of a segment, bytes. */

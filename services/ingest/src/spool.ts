@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { now } from '@tidegauge/readings';
 import { ConfigError, type Logger } from '@tidegauge/service';
 import { collectGarbage } from './heap.ts';
-import { decodeEntries, eachEntry, encodeEntry, type SpoolEntry, soundBytes } from './spool-entry.ts';
+import { replaceFile } from './replace-file.ts';
+import { eachEntry, encodeEntry, type SpoolEntry, soundBytes, splitEntries } from './spool-entry.ts';
 
 const NAME = /^\d{12}\.spool$/;
 /** A segment is read and deleted as a whole: small enough for memory, large enough that there are few. */
@@ -58,9 +59,9 @@ export class Spool {
   }
 
   /**
-   * Opens the spool and yields the entries of an earlier process, in order. A tail that was torn by a power loss is
-   * cut after the last complete entry; the cut bytes are kept in a file `….damaged` and reported. Read the generator
-   * to its end before any other call.
+   * Opens the spool and yields the entries of an earlier process, in order. A tail that was torn by a power loss, or a
+   * damaged entry, is removed; its bytes are kept in a file `….damaged` and reported. Read the generator to its end
+   * before any other call.
    *
    * @throws {ConfigError} when the directory cannot be used
    */
@@ -238,24 +239,30 @@ export class Spool {
   #recoverSegment(file: string): readonly SpoolEntry[] {
     const number = numberOf(file);
     this.#next = number + 1;
-    const data = readFileSync(join(this.#directory, file));
-    const { entries, sound } = decodeEntries(data);
-    if (sound < data.length) {
-      this.#damaged(file, data, sound);
-      truncateSync(join(this.#directory, file), sound);
+    const path = join(this.#directory, file);
+    const data = readFileSync(path);
+    const { sound, damaged } = splitEntries(data);
+    const bytes = sound.reduce((sum, run) => sum + run.length, 0);
+    if (damaged.length > 0) {
+      this.#damaged(file, damaged);
+      // A torn tail needs no space, which the disk may not have.
+      if (bytes === soundBytes(data)) truncateSync(path, bytes);
+      else replaceFile(path, Buffer.concat(sound));
     }
+    const entries = sound.flatMap((run) => [...eachEntry(run)]);
     // A segment without a complete entry is removed in its turn. It may contain nothing that was acknowledged.
-    this.#sealed.push({ file, number, bytes: sound, since: entries[0]?.received ?? now() });
-    this.#bytes += sound;
+    this.#sealed.push({ file, number, bytes, since: entries[0]?.received ?? now() });
+    this.#bytes += bytes;
     return entries;
   }
 
-  #damaged(file: string, data: Buffer, sound: number): void {
+  #damaged(file: string, parts: readonly Buffer[]): void {
     const kept = `${file}.damaged`;
-    writeFileSync(join(this.#directory, kept), data.subarray(sound), { mode: 0o600 });
+    const bytes = Buffer.concat(parts);
+    writeFileSync(join(this.#directory, kept), bytes, { mode: 0o600 });
     this.#logger.error(
-      { file: kept, bytes: data.length - sound },
-      'the end of a spool segment cannot be read: it was torn by a power loss or damaged; its bytes are kept in this file',
+      { file: kept, bytes: bytes.length },
+      'a part of a spool segment cannot be read: it was torn by a power loss or damaged; its bytes are kept in this file, and the other messages are used',
     );
   }
 }

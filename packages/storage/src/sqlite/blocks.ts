@@ -1,6 +1,6 @@
 import { Block, DamagedBlock, encodeBlock } from '@tidegauge/columns';
 import type { Order } from '../contract.ts';
-import { StoreError } from '../errors.ts';
+import { DAMAGED, StoreError } from '../errors.ts';
 import type { PageQuery } from '../merge.ts';
 import type { Database } from './database.ts';
 import type { Row } from './mapping.ts';
@@ -215,7 +215,7 @@ export class Blocks {
       } catch (error) {
         if (!(error instanceof DamagedBlock)) throw error;
         throw new StoreError('MISCONFIGURED', `block ${id} of readings from ${first} on: ${error.message}`, {
-          hint: 'the file is damaged: stop, keep a copy, and restore a backup',
+          hint: DAMAGED,
           cause: error,
         });
       }

@@ -1,4 +1,4 @@
-import { DISK_FULL, StoreError, type StoreErrorCode } from '../errors.ts';
+import { DAMAGED, DISK_FULL, StoreError, type StoreErrorCode } from '../errors.ts';
 
 const FULL = 13;
 
@@ -14,10 +14,7 @@ const RESULTS: Readonly<Record<number, readonly [StoreErrorCode, string]>> = {
     'make the file and its folder writable for this user, and do not move it while in use',
   ],
   10: ['UNAVAILABLE', 'the disk reports errors: see the system log'],
-  11: [
-    'MISCONFIGURED',
-    'the file is damaged: stop, keep a copy, and restore a backup or use sqlite3 .recover',
-  ],
+  11: ['MISCONFIGURED', DAMAGED],
   [FULL]: ['UNAVAILABLE', DISK_FULL],
   14: ['MISCONFIGURED', 'use a path of a file in a folder that this user can write'],
   15: ['OVERLOADED', 'other processes are opening the file at the same time: wait'],

@@ -11,6 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { after, test } from 'node:test';
@@ -24,6 +25,7 @@ import { openStore, type Store } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { type BackupOptions, backUp as makeBackup } from '../../src/back-up.ts';
 import { findBackup } from '../../src/backup-folder.ts';
+import { drillNewest, lastVerified } from '../../src/drill.ts';
 import { checkFiles, type Manifest, readManifest } from '../../src/manifest.ts';
 import { restoreBackup } from '../../src/restore.ts';
 import { BACKUP, program, RESTORE, result } from '../backups.ts';
@@ -120,6 +122,28 @@ test('restores lines of JSON to SQLite, exactly', { timeout: 120_000 }, async ()
   assert.equal(await restored(made.path, target), null);
   const again = await backUp(target, fresh(), 'portable');
   assert.deepEqual([again.readings, again.units, again.devices], [made.readings, made.units, made.devices]);
+});
+
+test('a drill verifies the newest backup, finds a damaged one, and leaves no file', {
+  timeout: 60_000,
+}, async () => {
+  const [store, to] = [fresh('sqlite:'), fresh()];
+  await fillStore(openStore(store), 100);
+  const leftovers = () => readdirSync(tmpdir()).filter((name) => name.startsWith('tidegauge-drill-'));
+  const before = leftovers();
+  for (const format of ['portable', 'auto'] as const) {
+    const made = await backUp(store, to, format);
+    const began = Date.now();
+    const { path, readings } = await drillNewest(to, signal);
+    assert.deepEqual([path, readings], [made.path, 100]);
+    assert.ok((await lastVerified(to))! >= began);
+  }
+  const { path } = await backUp(store, to, 'portable');
+  appendFileSync(join(path, 'readings-1.ndjson.gz'), 'x');
+  const last = await lastVerified(to);
+  await assert.rejects(drillNewest(to, signal), /readings-1.ndjson.gz is damaged/);
+  assert.equal(await lastVerified(to), last);
+  assert.deepEqual(leftovers(), before);
 });
 
 test('has everything of an empty store', async () => {
@@ -273,7 +297,7 @@ test('--every makes backups until it is stopped, and --keep deletes old ones', {
   mkdirSync(join(to, 'other'));
   let log = '';
   const port = await freePort();
-  const scheduled = [BACKUP, '--store', store, '--to', to, '--every', '1s', '--keep', '1d'];
+  const scheduled = [BACKUP, '--store', store, '--to', to, '--every', '1s', '--keep', '1d', '--drill', '1d'];
   const running = startProcess({
     command: process.execPath,
     args: [...scheduled, '--metrics-port', String(port)],
@@ -281,7 +305,7 @@ test('--every makes backups until it is stopped, and --keep deletes old ones', {
       log += text;
     },
   });
-  while ((log.match(/100 readings/g) ?? []).length < 2)
+  while ((log.match(/: 100 readings, /g) ?? []).length < 2)
     await new Promise((resolve) => setTimeout(resolve, 50));
   assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -291,6 +315,7 @@ test('--every makes backups until it is stopped, and --keep deletes old ones', {
   );
   assert.match(metrics, /^tidegauge_backup_failures_total 0$/m);
   assert.match(metrics, /^tidegauge_backup_readings 100$/m);
+  assert.equal(log.match(/restored and verified/g)?.length, 1, log);
   assert.equal((await running.stop()).code, 0, log);
   assert.match(log, /deleted tidegauge-2020-01-01/);
   const left = readdirSync(to).filter((name) => name.startsWith('tidegauge-'));

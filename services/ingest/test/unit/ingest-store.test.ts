@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { forEach } from '@tidegauge/parallel';
 import { temporaryDirectory, waitUntil } from '@tidegauge/process';
 import { createLogger } from '@tidegauge/service';
-import { openStore, StoreError } from '@tidegauge/storage';
+import { isDamaged, openStore, StoreError } from '@tidegauge/storage';
 import { IngestStore, type IngestStoreOptions } from '../../src/ingest-store.ts';
 
 const READING = {
@@ -66,6 +66,44 @@ const inUse = (store: IngestStore) =>
     () => store.trouble === null,
     { timeoutMs: 30_000 },
   );
+
+test('a damaged store does not end ingest: calls are refused, at the start and later', async (context) => {
+  const bench = setUp(context);
+  const onBroken = () => assert.fail('ingest ends');
+  const first = await bench.create(bench.url, onBroken);
+  await first.open();
+  await first.readings.write(batch);
+  await first.close();
+  const database = new DatabaseSync(bench.file);
+  const root = database.prepare("select rootpage from sqlite_schema where name = 'recent'").get()!;
+  const page = database.prepare('pragma page_size').get()!.page_size as number;
+  const end = (root.rootpage as number) * page;
+  database.close();
+  const sound = readFileSync(bench.file);
+
+  // Only the newest readings are damaged.
+  writeFileSync(bench.file, Buffer.from(sound).fill(0, end - page, end));
+  const second = await bench.create(bench.url, onBroken);
+  await second.open();
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await assert.rejects(second.readings.write(batch), (error: unknown) => {
+      assert.ok(unavailable(/./)(error) && isDamaged(error));
+      return true;
+    });
+  }
+  await second.close();
+
+  // All but the header is damaged. The store is used when the file is replaced.
+  writeFileSync(bench.file, Buffer.from(sound).fill(0, page));
+  const third = await bench.create(bench.url, onBroken);
+  await third.open();
+  assert.ok(isDamaged(third.trouble));
+  await assert.rejects(third.readings.write(batch), unavailable(/./));
+  writeFileSync(`${bench.file}.restored`, sound);
+  renameSync(`${bench.file}.restored`, bench.file);
+  await inUse(third);
+  assert.equal((await third.readings.write(batch)).duplicate, 1);
+});
 
 for (const [what, host] of [
   ['a host that refuses', '127.0.0.1:1'],

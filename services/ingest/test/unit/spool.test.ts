@@ -8,7 +8,7 @@ import { createLogger } from '@tidegauge/service';
 import fc from 'fast-check';
 import { SOURCES } from '../../src/raw-message.ts';
 import { Spool } from '../../src/spool.ts';
-import { decodeEntries, encodeEntry, type SpoolEntry } from '../../src/spool-entry.ts';
+import { eachEntry, encodeEntry, type SpoolEntry, soundBytes } from '../../src/spool-entry.ts';
 
 const logger = createLogger('test', 'silent');
 
@@ -23,6 +23,10 @@ function open(directory: string, maxBytes = 1e9): { spool: Spool; found: SpoolEn
   return { spool, found: [...spool.recover()].map(plain) };
 }
 
+const decodeEntries = (segment: Buffer) => ({
+  entries: [...eachEntry(segment)],
+  sound: soundBytes(segment),
+});
 const plain = (entry: SpoolEntry): SpoolEntry => ({ ...entry, payload: Uint8Array.from(entry.payload) });
 const message = (received: number, size = 10): SpoolEntry => ({
   source: 'mqtt',
