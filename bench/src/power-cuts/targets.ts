@@ -164,7 +164,10 @@ async function queuedAt(url: string): Promise<ReadonlySet<number>> {
   const numbers = new Set<number>();
   const ended = Promise.withResolvers<void>();
   const subscriber = mqtt.connect(url, SESSION);
-  const silence = setTimeout(() => ended.resolve(), SILENT_MS);
+  const silence = setTimeout(() => {
+    if (subscriber.connected) ended.resolve();
+    else ended.reject(new Error('the broker did not accept its subscriber'));
+  }, SILENT_MS);
   subscriber.on('message', (_topic, payload) => {
     silence.refresh();
     const text = payload.toString();
