@@ -1,14 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { mountPowerCutDisk } from '@tidegauge/lab/power-cut-disk';
 import { showNumber } from '@tidegauge/loadtests/results/show-number';
-import { quantile } from '@tidegauge/loadtests/results/statistics';
 import { textTable } from '@tidegauge/loadtests/results/table';
 import { defineConfig, integer, oneOf, repeated, run, text } from '@tidegauge/service/program';
-import { writtenBytes } from '@tidegauge/test-support/process-usage';
 import { seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
+import { type CutSummary, type Spread, summaryOf } from '../src/power-cuts/judge.ts';
+import { cutPower, type PowerCuts, RATE } from '../src/power-cuts/measure-cuts.ts';
 import { cutTarget, TARGETS } from '../src/power-cuts/targets.ts';
-import { type Acknowledged, Traffic } from '../src/power-cuts/traffic.ts';
 
 /**
  * `npm run bench -- power-cuts`: publishes numbered messages, cuts the power of the disk at random times, and looks for the
@@ -31,17 +29,6 @@ const SETTINGS = defineConfig({
 /** What the stacks set. */
 const STACK_CONF = ['autosave_interval 60'];
 const DISK_MEGABYTES = 1024;
-/** Messages per second. */
-const RATE = 200;
-
-interface Cut {
-  /** Messages acknowledged before the cut. */
-  readonly acknowledged: number;
-  /** Those that the disk does not have. */
-  readonly missing: readonly number[];
-  /** Age of the oldest missing message at the cut, seconds; 0 when none is missing. */
-  readonly seconds: number;
-}
 
 export const program = defineBench({
   name: 'power-cuts',
@@ -61,68 +48,20 @@ export const program = defineBench({
   async run({ target: name, seed }, { target, cuts, pauseMs }, { closers, signal }) {
     const disk = await mountPowerCutDisk(DISK_MEGABYTES);
     closers.add(() => disk.remove());
-    const { url, pid } = await target.start(disk.path, closers);
-    const before = writtenBytes(pid);
-    const traffic = await Traffic.start(url, RATE, target.payload);
-    closers.add(() => traffic.stop());
-    const random = seeded(seed);
-    const results: Cut[] = [];
-    while (results.length < cuts) {
-      await sleep(random.double() * pauseMs, undefined, { signal });
-      const acknowledged = traffic.acknowledged();
-      const at = performance.now();
-      const cut = await disk.cut();
-      try {
-        results.push(compare(acknowledged, at, await target.found(cut.path)));
-      } finally {
-        await cut.remove();
-      }
-      if (results.length % 10 === 0) process.stderr.write(`${results.length} of ${cuts} cuts\n`);
-    }
-    const written = (writtenBytes(pid) - before) / traffic.acknowledged().length;
-    const figures = { ...summary(results), bytesPerMessage: written };
+    const results = await cutPower(target, disk, { cuts, pauseMs, random: seeded(seed), signal });
+    const { acknowledged, bytesPerMessage } = results;
+    const figures = { ...summaryOf(results.cuts), acknowledged, bytesPerMessage };
     process.stdout.write(report(name, results, figures));
     const lost = figures.missing > 0 && target.mustKeep;
     const failure = `${figures.missing} acknowledged messages are missing, such as ${figures.examples.join(', ')}`;
-    return { target: name, rate: RATE, ...figures, cuts: results, ...(lost ? { failure } : {}) };
+    return { target: name, rate: RATE, ...figures, cuts: results.cuts, ...(lost ? { failure } : {}) };
   },
 });
 
-function compare(acknowledged: readonly Acknowledged[], at: number, found: ReadonlySet<number>): Cut {
-  const lost = acknowledged.filter(({ number }) => !found.has(number));
-  const oldest = lost.reduce((least, each) => Math.min(least, each.at), at);
-  return {
-    acknowledged: acknowledged.length,
-    missing: lost.map(({ number }) => number),
-    seconds: (at - oldest) / 1000,
-  };
-}
-
-function summary(results: readonly Cut[]) {
-  const missing = results.map((cut) => cut.missing.length);
-  const seconds = results.map((cut) => cut.seconds);
-  const spreadOf = (values: readonly number[]) => ({
-    median: quantile(values, 0.5),
-    p90: quantile(values, 0.9),
-    most: Math.max(...values),
-  });
-  return {
-    acknowledged: results.at(-1)!.acknowledged,
-    missing: missing.reduce((sum, each) => sum + each, 0),
-    examples: results.flatMap((cut) => cut.missing.slice(0, 3)).slice(0, 10),
-    withLoss: missing.filter((count) => count > 0).length,
-    messages: spreadOf(missing),
-    seconds: spreadOf(seconds),
-  };
-}
-
-function report(
-  name: string,
-  results: readonly Cut[],
-  figures: ReturnType<typeof summary> & { bytesPerMessage: number },
-): string {
-  const { acknowledged, withLoss, messages, seconds, bytesPerMessage } = figures;
-  const row = (what: string, { median, p90, most }: typeof messages, digits: number): string[] => [
+function report(name: string, results: PowerCuts, figures: CutSummary): string {
+  const { cuts, acknowledged, bytesPerMessage } = results;
+  const { withLoss, messages, seconds } = figures;
+  const row = (what: string, { median, p90, most }: Spread, digits: number): string[] => [
     what,
     ...[median, p90, most].map((value) => (digits === 0 ? showNumber(value) : value.toFixed(digits))),
   ];
@@ -131,7 +70,7 @@ function report(
     row('messages', messages, 0),
     row('seconds', seconds, 1),
   ]);
-  const first = `\n${name}: ${results.length} power cuts, ${showNumber(acknowledged)} messages acknowledged at the last one\n`;
+  const first = `\n${name}: ${cuts.length} power cuts, ${showNumber(acknowledged)} messages acknowledged at the last one\n`;
   return `${first}cuts with a loss: ${withLoss}\nwritten for each message: ${showNumber(bytesPerMessage)} bytes\n${withLoss === 0 ? '' : table}`;
 }
 

@@ -39,7 +39,7 @@ export function headlineTable(results: readonly AddedResult[]): string {
   const caption =
     'Median milliseconds of an operation: the store alone + what the application adds ± half of its 95 % interval. ' +
     `Each operation is from the workload in which it is most frequent; ${NONE}: not measured.`;
-  return `${caption}\n\n${markdown(['store', 'threads', ...OPERATIONS.map(([, heading]) => heading)], rows)}`;
+  return `${caption}\n\n${markdownTable(['store', 'threads', ...OPERATIONS.map(([, heading]) => heading)], rows)}`;
 }
 
 /** A row for each operation of each workload, with mean and 99th percentile. */
@@ -63,7 +63,7 @@ function latencyTable(results: readonly AddedResult[]): string {
     }),
   );
   const header = ['store', 'workload', 'threads', 'operation', 'number', 'median ms', 'mean ms', 'p99 ms'];
-  return markdown(header, rows);
+  return markdownTable(header, rows);
 }
 
 /** A row for each workload: what an operation uses, on the store alone and through the application. */
@@ -81,7 +81,7 @@ function demandTable(results: readonly AddedResult[]): string {
     ...['store', 'workload', 'threads', 'operations/s', 'store calls', 'client CPU µs', 'API CPU µs'],
     ...['store CPU µs', 'bytes of the caller'],
   ];
-  return markdown(header, rows);
+  return markdownTable(header, rows);
 }
 
 /** All tables, as Markdown. Two figures in a cell are of the store alone and through the application. */
@@ -128,7 +128,8 @@ function whole(value: number | null): string {
   return value === null ? NONE : value.toFixed(0);
 }
 
-function markdown(header: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table of Markdown, without a line break at its end. */
+export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -8,11 +8,13 @@ const READY_MS = 120_000;
 
 export interface AnyBroker {
   readonly url: string;
-  /** Stops it in an orderly way, and removes its directory. May be called twice. */
+  /** The process of the last start. */
+  readonly pid: number;
+  /** Stops it in an orderly way, and removes a temporary directory. May be called twice. */
   stop(): Promise<void>;
   /** Kills it without a shutdown. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, with its data. */
+  /** Ends it if it runs, and starts it again on the same port, with its data. */
   restart(): Promise<void>;
 }
 
@@ -20,14 +22,15 @@ export interface AnyBroker {
  * Starts a broker of any kind by its command, and resolves when it answers CONNECT.
  *
  * @param command a command of the shell, in which `{port}` is the port on 127.0.0.1 at which it must listen, and
- *   `{directory}` an empty directory for its data. It must not start the broker in the background: the process is killed
+ *   `{directory}` the directory for its data. It must not start the broker in the background: the process is killed
+ * @param kept the directory, which `stop` keeps. Default: an empty temporary one, which `stop` removes
  * @throws {Error} with what it wrote, when it ends or does not answer within two minutes
  */
-export async function startAnyBroker(command: string): Promise<AnyBroker> {
+export async function startAnyBroker(command: string, kept?: string): Promise<AnyBroker> {
   const port = await freePort();
-  const temporary = temporaryDirectory('broker');
-  const directory = join(temporary.path, 'data');
-  await mkdir(directory);
+  const temporary = kept === undefined ? temporaryDirectory('broker') : null;
+  const directory = kept ?? join(temporary!.path, 'data');
+  await mkdir(directory, { recursive: true });
   const filled = command.replaceAll('{port}', String(port)).replaceAll('{directory}', directory);
   const launch = (): Promise<ServerProcess> =>
     launchServer({
@@ -42,17 +45,21 @@ export async function startAnyBroker(command: string): Promise<AnyBroker> {
   try {
     broker = await launch();
   } catch (error) {
-    temporary.remove();
+    temporary?.remove();
     throw error;
   }
   return {
     url: `mqtt://127.0.0.1:${port}`,
+    get pid() {
+      return broker.pid;
+    },
     async stop() {
       await broker.stop();
-      temporary.remove();
+      temporary?.remove();
     },
     kill: () => broker.kill(),
     async restart() {
+      await broker.stop();
       broker = await launch();
     },
   };

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startEmbeddedBroker, startMosquitto } from '@tidegauge/lab';
+import type { AnyBroker } from '@tidegauge/lab/any-broker';
 import { Closers } from '@tidegauge/loadtests/targets/closers';
 import { provideFolder } from '@tidegauge/loadtests/targets/targets';
 import { freePort, runProgram } from '@tidegauge/process';
@@ -11,6 +12,8 @@ import mqtt from 'mqtt';
 import { DEVICES, numberIn, type Payload } from './traffic.ts';
 
 const DRAIN_MS = 120_000;
+/** A broker that delivers nothing for this time does not have the rest of the messages. */
+const SILENT_MS = 30_000;
 const SESSION = { clientId: 'power-cuts', clean: false, reconnectPeriod: 0 } as const;
 const TOPIC = 'sensors/power-cuts/#';
 const END = 'end';
@@ -19,16 +22,18 @@ export interface Running {
   /** What sensors publish to. */
   readonly url: string;
   readonly pid: number;
+  /** Ends the process with SIGKILL, which is sent before the first wait. */
+  kill(): Promise<void>;
 }
 
-/** A process whose files are on a disk of which the power is cut. */
+/** A process that is killed, or whose files are on a disk of which the power is cut. */
 export interface CutTarget {
   readonly payload: Payload;
   /** Whether a loss is a failure. It is none where the program only measures what another one loses. */
   readonly mustKeep: boolean;
   /** Starts it on an empty disk. */
   start(disk: string, closers: Closers): Promise<Running>;
-  /** The numbers of all messages that are found on a disk after the cut. */
+  /** The numbers of all messages that are found on a disk after the cut or the kill. */
   found(disk: string): Promise<ReadonlySet<number>>;
 }
 
@@ -47,7 +52,7 @@ export function cutTarget(name: TargetName, conf: readonly string[]): CutTarget 
     case 'quarantine':
       return QUARANTINE;
     case 'mosquitto':
-      return mosquitto(conf);
+      return mosquittoTarget(conf);
   }
 }
 
@@ -56,7 +61,7 @@ async function startIngest(store: string, disk: string, closers: Closers): Promi
   const url = `mqtt://127.0.0.1:${await freePort()}`;
   const ingest = await startIngestProcess({ STORE: store, LISTEN: url, DATA_DIR: join(disk, 'data') });
   closers.add(() => ingest.stop());
-  return { url, pid: ingest.pid };
+  return { url, pid: ingest.pid, kill: () => ingest.kill() };
 }
 
 function storeTarget(storeOn: (disk: string) => string): CutTarget {
@@ -114,14 +119,23 @@ const QUARANTINE: CutTarget = {
   },
 };
 
-/** A broker whose subscriber is not connected, so that it keeps all messages. */
-function mosquitto(conf: readonly string[]): CutTarget {
-  const options = (disk: string) => ({ directory: join(disk, 'mosquitto'), persistence: true, conf });
+/** @param conf further lines of mosquitto.conf */
+export function mosquittoTarget(conf: readonly string[]): CutTarget {
+  return brokerTarget((directory) => startMosquitto({ directory, persistence: true, conf }));
+}
+
+/**
+ * A broker whose subscriber is not connected, so that it keeps all messages.
+ *
+ * @param launch starts it with its data in a directory, which can be missing
+ */
+export function brokerTarget(launch: (directory: string) => Promise<AnyBroker>): CutTarget {
+  const launchOn = (disk: string): Promise<AnyBroker> => launch(join(disk, 'broker'));
   return {
     payload: 'reading',
     mustKeep: false,
     async start(disk, closers) {
-      const broker = await startMosquitto(options(disk));
+      const broker = await launchOn(disk);
       closers.add(() => broker.stop());
       const subscriber = await mqtt.connectAsync(broker.url, SESSION);
       await subscriber.subscribeAsync(TOPIC, { qos: 1 });
@@ -129,10 +143,10 @@ function mosquitto(conf: readonly string[]): CutTarget {
       // A stop saves the session. mosquitto does not sync the directory after that.
       await broker.restart();
       await runProgram('sync', ['-f', disk]);
-      return { url: broker.url, pid: broker.pid };
+      return { url: broker.url, pid: broker.pid, kill: () => broker.kill() };
     },
     async found(disk) {
-      const broker = await startMosquitto(options(disk));
+      const broker = await launchOn(disk);
       try {
         return await queuedAt(broker.url);
       } finally {
@@ -142,26 +156,35 @@ function mosquitto(conf: readonly string[]): CutTarget {
   };
 }
 
-/** Takes all messages of the session. They come in their order, so the last one is the one that is published here. */
+/**
+ * Takes all messages of the session. They come in their order, so the last one is the one that is published here. A
+ * broker that has lost the session has none of them.
+ */
 async function queuedAt(url: string): Promise<ReadonlySet<number>> {
   const numbers = new Set<number>();
   const ended = Promise.withResolvers<void>();
   const subscriber = mqtt.connect(url, SESSION);
+  const silence = setTimeout(() => {
+    if (subscriber.connected) ended.resolve();
+    else ended.reject(new Error('the broker did not accept its subscriber'));
+  }, SILENT_MS);
   subscriber.on('message', (_topic, payload) => {
+    silence.refresh();
     const text = payload.toString();
     if (text === END) ended.resolve();
     else numbers.add((JSON.parse(text) as { readonly v: number }).v);
   });
   subscriber.on('error', ended.reject);
-  subscriber.on('close', () => ended.reject(new Error('mosquitto closed the connection')));
+  subscriber.on('close', () => ended.reject(new Error('the broker closed the connection')));
   subscriber.on('connect', ({ sessionPresent }) => {
-    if (!sessionPresent) ended.reject(new Error('mosquitto has lost the session of its subscriber'));
-    else subscriber.publish(TOPIC.replace('#', END), END, { qos: 1 });
+    if (sessionPresent) subscriber.publish(TOPIC.replace('#', END), END, { qos: 1 });
+    else ended.resolve();
   });
   try {
     await ended.promise;
     return numbers;
   } finally {
+    clearTimeout(silence);
     await subscriber.endAsync(true);
   }
 }

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '@tidegauge/lab';
 import { mountPowerCutDisk } from '@tidegauge/lab/power-cut-disk';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { runProgramSync } from '@tidegauge/process';
+import { runProgramSync, temporaryDirectory } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../programs/power-cuts.ts', import.meta.url));
+const PUBACK = fileURLToPath(new URL('../../programs/puback.ts', import.meta.url));
 const started = await startOrSkip('power-cut-disk', async () => {
   await findProgram('mosquitto', 'mosquitto');
   await (await mountPowerCutDisk(64)).remove();
@@ -28,3 +31,31 @@ for (const target of ['sqlite', 'json', 'quarantine', 'spool']) {
     assert.match(stdout, /^cuts with a loss: 0$/m);
   });
 }
+
+test('bench puback: mosquitto loses what it acknowledged since its last save, and direct mode nothing', {
+  skip,
+}, () => {
+  const folder = temporaryDirectory('puback');
+  try {
+    const [json, markdown] = [join(folder.path, 'figures.json'), join(folder.path, 'table.md')];
+    runProgramSync(process.execPath, [PUBACK, '--quick', '--json', json, '--markdown', markdown]);
+    const { results } = JSON.parse(readFileSync(json, 'utf8')) as {
+      readonly results: readonly {
+        readonly subject: string;
+        readonly fault: string;
+        readonly figures: { readonly acknowledged: number; readonly withLoss: number };
+      }[];
+    };
+    for (const { figures } of results) assert.ok(figures.acknowledged > 0);
+    const losses = results.map(({ subject, fault, figures }) => [subject, fault, figures.withLoss]);
+    assert.deepEqual(losses, [
+      ['mosquitto, settings of Debian', 'kill', 2],
+      ['mosquitto, settings of Debian', 'power cut', 2],
+      ['Tidegauge direct, SQLite', 'kill', 0],
+      ['Tidegauge direct, SQLite', 'power cut', 0],
+    ]);
+    assert.equal(readFileSync(markdown, 'utf8').trimEnd().split('\n').length, 2 + results.length);
+  } finally {
+    folder.remove();
+  }
+});
