@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { folderBytes } from '@tidegauge/bench/ways/folder-bytes';
 import { mediansOf } from '@tidegauge/bench/ways/install-medians';
 import { findLeastMemory } from '@tidegauge/bench/ways/least-memory';
+import { digestOf } from '@tidegauge/bench/ways/series-digest';
 import { temporaryDirectory } from '@tidegauge/process';
 
 test('the least memory is found with the requested precision, by few attempts', async () => {
@@ -78,4 +79,25 @@ test('the size of a folder is that of its files, without links', (context) => {
   symlinkSync(join(path, 'one'), join(path, 'link'));
   assert.equal(folderBytes(path), 8);
   assert.equal(folderBytes(join(path, 'none')), 0);
+});
+
+test('a reading that is missing, stored twice or changed changes the digest', async () => {
+  const reading = (seq: number) => ({ device: 'a', time: 1e15 + seq, value: seq / 2, boot: 'b1', seq });
+  const sent = [reading(0), reading(1), reading(2)];
+  const { count, digest } = await digestOf(sent);
+  assert.equal(count, 3);
+  async function* stored() {
+    // A store returns more than the sensor sent.
+    for (const each of sent) yield { ...each, metric: 'temperature', received: 1 };
+  }
+  assert.deepEqual(await digestOf(stored()), { count, digest });
+  const [first, second, third] = sent as [(typeof sent)[0], (typeof sent)[0], (typeof sent)[0]];
+  const others = [
+    [first, third],
+    [first, second, second, third],
+    [first, { ...second, value: 0 }, third],
+    [first, { ...second, time: second.time + 1 }, third],
+    [first, { ...second, boot: 'b2' }, third],
+  ];
+  for (const other of others) assert.notEqual((await digestOf(other)).digest, digest);
 });
