@@ -248,7 +248,8 @@ function loadLimits(
 function flowOf({ rate, messageBytes }: Settings, stack: Stack | null, commit: Flow['commit']): Flow {
   const service = (wanted: string) => stack?.services.find(({ name }) => name === wanted);
   const ingest = service('ingest');
-  const { PACE = '3ms', MAX_IN_FLIGHT = '8000' } = ingest?.environment ?? {};
+  const { PACE = 'auto', MAX_IN_FLIGHT = '8000' } = ingest?.environment ?? {};
+  // With auto, a broker at its limit waits 3 ms.
   const [, pace = '3', unit = 'ms'] = /^([\d.]+)(ms|s)$/.exec(PACE) ?? [];
   return {
     rate,

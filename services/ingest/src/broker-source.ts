@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Acknowledgeable, MqttSession, type Subscription } from '@tidegauge/mqtt-session';
 import { BROKER_SETTINGS, type Config, type Logger, readSettingFile } from '@tidegauge/service';
 import { maskUrl } from '@tidegauge/text';
+import { AckDemand } from './ack-demand.ts';
 import type { Delivery, Origin } from './delivery.ts';
 import type { MessageSource } from './message-source.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -22,6 +23,8 @@ const MOST_OUTSTANDING = 65_535;
 export class BrokerSource implements MessageSource, Origin {
   readonly name = 'the broker';
   readonly session: MqttSession;
+  /** The broker has acknowledged to the sensors, so only the broker can wait. */
+  readonly demand = new AckDemand();
   readonly #file: string;
   readonly #shareGroup: string | null;
   readonly #url: string;
@@ -101,6 +104,7 @@ export class BrokerSource implements MessageSource, Origin {
   }
 
   settled(delivery: Delivery): void {
+    this.demand.settled();
     this.session.acknowledge(delivery.token as Acknowledgeable);
   }
 

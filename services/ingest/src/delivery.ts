@@ -1,5 +1,6 @@
 import type { DeliveryDocument, Reading } from '@tidegauge/readings';
 import type { SeriesUnit } from '@tidegauge/storage';
+import type { AckDemand } from './ack-demand.ts';
 import type { Part } from './part.ts';
 import type { RawMessage } from './raw-message.ts';
 import { readingBytes } from './reading-bytes.ts';
@@ -10,6 +11,8 @@ import type { Share } from './share.ts';
 export interface Origin {
   /** The share of its client. Absent: it counts for the bounds of all only. */
   readonly share?: Share;
+  /** Whether its sender waits for acknowledgements. Absent: it waits for each. */
+  readonly demand?: AckDemand;
   /**
    * Called once, when every reading of the delivery is stored, spooled or quarantined. `outcome` is null when the
    * delivery shared its batch with others, so that its own counts are not known.

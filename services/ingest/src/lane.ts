@@ -1,11 +1,21 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
+/** How long items wait for others. */
+export interface Hold {
+  /** From the arrival of the first item of a batch, milliseconds. */
+  readonly ms: number;
+  /** Items of this weight wait no longer. */
+  readonly weight: number;
+}
+
 export interface LaneOptions<T> {
   /** The weight of an item; `maxBatch` bounds the sum of a batch. */
   readonly weigh: (item: T) => number;
   readonly maxBatch: number;
   /** Least time from the end of one batch to the start of the next, milliseconds. A full batch starts at once. */
   readonly paceMs: number;
+  /** Items wait so long for others, unless `release` is called. Default: they do not. */
+  readonly hold?: Hold | undefined;
   /** Processes a batch, including retries. A rejection stops the lane for good. */
   readonly write: (batch: readonly T[]) => Promise<void>;
   /** Called once when `write` rejects. Waiting items are not processed. */
@@ -17,8 +27,9 @@ export interface LaneOptions<T> {
 /**
  * Natural batching: one writer takes all waiting items, up to a limit, whenever it is free. At low load there is no
  * timer: a batch is one message, and latency is one commit. Under load the writer keeps a pace, because the cost of a
- * commit hardly depends on its size: without the pace a fast store would receive many small batches. Items keep their
- * order. The caller bounds the queue: it stops reading the socket when too much is in flight.
+ * commit hardly depends on its size: without the pace a fast store would receive many small batches. With `hold`, a batch
+ * waits for further items until `release`. Items keep their order. The caller bounds the queue: it stops reading the socket
+ * when too much is in flight.
  */
 export class Lane<T> {
   readonly #options: LaneOptions<T>;
@@ -26,6 +37,10 @@ export class Lane<T> {
   #weight = 0;
   #current: readonly T[] = [];
   #ended = Number.NEGATIVE_INFINITY;
+  /** When the hold of the waiting items ends. */
+  #heldUntil = Number.NEGATIVE_INFINITY;
+  /** Ends the wait for it. */
+  #wake: (() => void) | null = null;
   #running = false;
   #broken = false;
   #idle: (() => void)[] = [];
@@ -40,11 +55,21 @@ export class Lane<T> {
   }
 
   push(item: T): void {
+    const { hold, weigh } = this.#options;
+    if (hold !== undefined && this.#waiting.length === 0) this.#heldUntil = performance.now() + hold.ms;
     this.#waiting.push(item);
-    this.#weight += this.#options.weigh(item);
+    this.#weight += weigh(item);
+    if (hold !== undefined && this.#weight >= hold.weight) this.release();
     if (this.#running || this.#broken) return;
     this.#running = true;
     void this.#run();
+  }
+
+  /** Ends the hold of the waiting items: they are processed as soon as the pace allows. */
+  release(): void {
+    if (this.#waiting.length === 0) return;
+    this.#heldUntil = Number.NEGATIVE_INFINITY;
+    this.#wake?.();
   }
 
   /** Resolves when no item is waiting or in progress. Does not resolve after the lane stopped with items left. */
@@ -56,6 +81,8 @@ export class Lane<T> {
   async #run(): Promise<void> {
     try {
       while (this.#waiting.length > 0) {
+        const held = this.#heldUntil - performance.now();
+        if (held > 0) await this.#waitHeld(held);
         await this.#keepPace();
         this.#current = this.#take();
         await this.#options.write(this.#current);
@@ -69,6 +96,15 @@ export class Lane<T> {
     this.#running = false;
     if (this.#broken) return;
     for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  async #waitHeld(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#wake = resolve;
+    await promise;
+    this.#wake = null;
+    clearTimeout(timer);
   }
 
   /** Waits at least one turn of the event loop, so that sockets are read also when the store works in this thread. */

@@ -24,7 +24,7 @@ import {
   type Origin,
   PartsOrigin,
 } from './delivery.ts';
-import { Lane } from './lane.ts';
+import { type Hold, Lane } from './lane.ts';
 import { SequenceLedger } from './ledger/sequence-ledger.ts';
 import { LiveFeed } from './live-feed.ts';
 import type { Quarantine, QuarantineEntry } from './quarantine.ts';
@@ -62,6 +62,8 @@ export interface PipelineOptions {
   readonly maxBatch: number;
   /** Least time between two writes of one writer under load, milliseconds. */
   readonly paceMs: number;
+  /** How long messages wait for others while no sender waits for them. Default: they do not. */
+  readonly hold?: Hold | undefined;
   /** Readings in flight from which the source is paused. */
   readonly maxInFlight: number;
   /** Bytes in flight from which the source is paused: packets, and the memory of their readings. */
@@ -196,6 +198,7 @@ export class Pipeline {
           weigh: (delivery) => delivery.readings.length,
           maxBatch,
           paceMs: options.paceMs,
+          hold: options.hold,
           ownBatch: (delivery) => delivery.ownBatch,
           write: (batch) => this.#spooler?.write(batch) ?? this.#store(batch),
           onBroken,
@@ -313,8 +316,18 @@ export class Pipeline {
       places === null ? null : { of: readings.length, places },
       result?.payload ?? null,
     );
+    const isAwaited = isAwaitedBy(origin, delivery) && !early;
     if (early) origin.settled(delivery, null);
     this.#enter(delivery, decoded, received);
+    if (isAwaited) this.#release();
+  }
+
+  /**
+   * Commits held messages as soon as possible. In all lanes, because acknowledgements keep the order of the messages: a
+   * sender can wait for another message than its last one.
+   */
+  #release(): void {
+    for (let index = 0; index < this.#lanes.length; index++) this.#lanes[index]!.release();
   }
 
   /**
@@ -344,7 +357,9 @@ export class Pipeline {
       reason === 'topic_too_long'
         ? new DecodeError('invalid_name', `${problem}: publish to a shorter topic`)
         : new DecodeError(reason, problem);
+    const isAwaited = isAwaitedBy(origin, delivery);
     this.#enter(delivery, error, this.#receiveTime());
+    if (isAwaited) this.#release();
   }
 
   /**
@@ -400,6 +415,7 @@ export class Pipeline {
         replayed,
       };
       this.#enter(delivery, decoded, received);
+      this.#release();
     });
   }
 
@@ -407,6 +423,7 @@ export class Pipeline {
   stop(): void {
     this.#stopping = true;
     this.#options.onFull(true);
+    this.#release();
   }
 
   /** Resolves when nothing is in flight, or when storing is no longer possible. */
@@ -719,6 +736,11 @@ export class Pipeline {
       if (!this.#stopping) onFull(false);
     }
   }
+}
+
+/** Counts a message that arrived. Whether its sender may be waiting. */
+function isAwaitedBy({ demand }: Origin, { arrived }: Delivery): boolean {
+  return demand === undefined || demand.arrived(arrived);
 }
 
 /** The origin of messages that were acknowledged on arrival. They still count for their client. */

@@ -20,6 +20,7 @@ import {
   type Running,
 } from '@tidegauge/service';
 import { STORE_ERROR_CODES, type Store } from '@tidegauge/storage';
+import { HOLD } from './ack-demand.ts';
 import { Alerts } from './alerts/alerts.ts';
 import { mailServerOf } from './alerts/email.ts';
 import { EntriesFile } from './alerts/entries-file.ts';
@@ -69,6 +70,8 @@ const LOCK_MS = 15_000;
 const CLOSING_SHARE = 0.25;
 /** Most readings in one write. It bounds the memory and the time of a write. */
 const MAX_BATCH = 5000;
+/** Least time between two writes under load, unless `PACE` has another. */
+const PACE_MS = 3;
 
 /**
  * Starts ingest. Resolves when it takes readings: HTTP listens, and the broker session is connected and subscribed. While
@@ -153,7 +156,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
         ? { register: (names: readonly string[]) => registerWithSite(store.devices, names) }
         : {}),
       maxBatch: MAX_BATCH,
-      paceMs: config.pace * 1000,
+      ...(config.pace === 'auto' ? { paceMs: PACE_MS, hold: HOLD } : { paceMs: config.pace * 1000 }),
       maxInFlight: config.maxInFlight,
       maxInFlightBytes: config.maxInFlightBytes,
       onFull: (full) => {

@@ -50,6 +50,15 @@ const alertTopic: Kind<string> = {
   },
 };
 
+const fixedPace = duration(0, 1);
+
+const pace: Kind<number | 'auto'> = {
+  ...fixedPace,
+  takes: `auto, or ${fixedPace.takes}`,
+  limits: `auto, ${fixedPace.limits}`,
+  parse: (value) => (value === 'auto' ? value : fixedPace.parse(value)),
+};
+
 /** A time zone of the IANA database. */
 const timeZone: Kind<string> = {
   takes: 'a time zone such as Europe/Berlin',
@@ -228,9 +237,9 @@ export const settings = defineConfig({
     help: 'Largest MQTT packet and HTTP payload. A larger MQTT message is quarantined without its payload.',
   },
   pace: {
-    kind: duration(0, 1),
-    default: '3ms',
-    help: 'Least time between two writes under load. A single message does not wait.',
+    kind: pace,
+    default: 'auto',
+    help: 'Least time between two writes under load. auto: 3ms, and up to 200 ms while no sensor waits for an acknowledgement.',
   },
   keepAlive: { kind: duration(1, 3600), default: '30s', help: 'MQTT keep-alive.' },
   cleanStart: {

@@ -12,6 +12,7 @@ import {
   type TlsFiles,
   watchPair,
 } from '@tidegauge/service';
+import { AckDemand } from '../ack-demand.ts';
 import type { Delivery, Origin } from '../delivery.ts';
 import type { MessageSource } from '../message-source.ts';
 import type { Pipeline } from '../pipeline.ts';
@@ -150,10 +151,15 @@ export class DirectSource implements MessageSource {
   #originOf(connection: ClientConnection): Origin {
     const known = this.#origins.get(connection);
     if (known !== undefined) return known;
+    const demand = new AckDemand();
     const origin: Origin = {
       client: connection.client.name,
       share: this.#shareOf(connection.client),
-      settled: ({ token }: Delivery) => connection.acknowledge(token as Receipt),
+      demand,
+      settled({ token }: Delivery) {
+        demand.settled();
+        connection.acknowledge(token as Receipt);
+      },
       compact: (token) => {
         const { ticket, packetId, qos, size } = token as Receipt;
         return { ticket, packetId, qos, size };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Lane } from '../../src/lane.ts';
 
@@ -101,6 +102,36 @@ test('a full batch does not wait for the pace', async () => {
   release.resolve();
   await lane.idle();
   assert.equal(begun.length, 2);
+});
+
+test('items are held for others until the hold ends, they are released, or they have the weight of a batch', async () => {
+  const batches: number[] = [];
+  const lane = new Lane<Item>({
+    weigh: (item) => item.weight,
+    maxBatch: 100,
+    paceMs: 0,
+    hold: { ms: 60, weight: 10 },
+    write: async (batch) => void batches.push(batch.length),
+    onBroken: (error) => assert.fail(String(error)),
+  });
+  const begun = performance.now();
+  lane.release();
+  lane.push({ id: 0, weight: 1 });
+  await sleep(20);
+  lane.push({ id: 1, weight: 1 });
+  assert.deepEqual(batches, []);
+  await lane.idle();
+  assert.deepEqual(batches, [2]);
+  assert.ok(performance.now() - begun >= 59);
+  const released = performance.now();
+  lane.push({ id: 2, weight: 1 });
+  lane.release();
+  await lane.idle();
+  lane.push({ id: 3, weight: 9 });
+  lane.push({ id: 4, weight: 1 });
+  await lane.idle();
+  assert.deepEqual(batches, [2, 1, 2]);
+  assert.ok(performance.now() - released < 59);
 });
 
 test('a writer that fails stops the lane, and waiting items do not count as done', async () => {
