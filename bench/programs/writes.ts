@@ -129,7 +129,9 @@ async function measure(
     const { acknowledged } = await periodic;
     const { readings, balanced } = await ingest.until(({ readings: each }) => each.inFlight === 0, 30_000);
     if (!balanced || readings.stored !== acknowledged + waited)
-      throw new Error(`${pace}, ${rate}/s: of ${acknowledged + waited} messages ${readings.stored} are stored`);
+      throw new Error(
+        `${pace}, ${rate}/s: of ${acknowledged + waited} messages ${readings.stored} are stored`,
+      );
     return {
       pace,
       rate,
