@@ -164,7 +164,8 @@ export const program = defineBench({
     process.stdout.write(
       `\n${published} messages in ${((begin - start) / 1000).toFixed(0)} s, ${cuts} cuts of the link\n` +
         `backlog of ${pace.lastCutSeconds} s: ${mebibytes(before.backlogBytes)}, sent in ${seconds.toFixed(1)} s, ` +
-        `${showNumber(caughtUp)} readings/s, ${showNumber(bytesPerReading)} bytes on the link per reading\npeak memory of the centre's ingest: ${mebibytes(centreBytes)}\n`,
+        `${showNumber(caughtUp)} readings/s, ${showNumber(bytesPerReading)} bytes on the link per reading\n` +
+        `peak memory of the centre's ingest: ${mebibytes(centreBytes)}\n`,
     );
     const failure = results.flatMap(problemsOf).join('\n');
     return {
@@ -255,28 +256,22 @@ async function fail(cut: number, { link, centre, boards, pace, random, signal }:
   await link.change(null);
 }
 
-/** What waits on the disks of boards, and the readings and bytes that they sent since their starts. */
-interface LinkCounts {
-  readonly backlogBytes: number;
-  readonly received: number;
-  readonly sentBytes: number;
-}
-
-/** Of all boards. @throws {Error} while one does not answer */
-async function linkOf(boards: readonly Board[]): Promise<LinkCounts> {
-  const all: LinkCounts[] = [];
+/**
+ * What waits on the disks of all boards, and the readings and bytes that they sent since their starts.
+ *
+ * @throws {Error} while one of them does not answer
+ */
+async function linkOf(boards: readonly Board[]) {
+  const sum = { backlogBytes: 0, received: 0, sentBytes: 0 };
   for (const { replica } of boards) {
     const answer = await fetchFor('read /relay', `${replica.url}/relay`, { timeoutMs: REQUEST_MS });
-    const { centres } = (await answer.json()) as { centres: readonly LinkCounts[] };
-    all.push(centres[0]!);
+    const { centres } = (await answer.json()) as { centres: readonly (typeof sum)[] };
+    const { backlogBytes, received, sentBytes } = centres[0]!;
+    sum.backlogBytes += backlogBytes;
+    sum.received += received;
+    sum.sentBytes += sentBytes;
   }
-  const total = (pick: (counts: LinkCounts) => number): number =>
-    all.reduce((sum, each) => sum + pick(each), 0);
-  return {
-    backlogBytes: total(({ backlogBytes }) => backlogBytes),
-    received: total(({ received }) => received),
-    sentBytes: total(({ sentBytes }) => sentBytes),
-  };
+  return sum;
 }
 
 async function judge({ name, store, traffic, url, replica }: Board, centre: Site): Promise<Result> {

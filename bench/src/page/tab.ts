@@ -6,6 +6,8 @@ export interface Place {
   readonly y: number;
 }
 
+/** Longer than any expression of a measurement takes. A tab that crashed does not answer. */
+const ANSWER_MS = 120_000;
 const WINDOW = { width: 1366, height: 768, deviceScaleFactor: 1, mobile: false } as const;
 
 const LOADED =
@@ -42,9 +44,8 @@ export class Tab {
   readonly #target: string;
   readonly #session: string;
   readonly #open = new Map<number, PromiseWithResolvers<unknown>>();
-  #next = 1;
-
   readonly #receive: (received: { readonly sessionId: string; readonly message: string }) => void;
+  #next = 1;
 
   private constructor(browser: Session, target: string, session: string) {
     this.#browser = browser;
@@ -133,14 +134,22 @@ export class Tab {
     const answer = Promise.withResolvers<unknown>();
     this.#open.set(id, answer);
     const message = JSON.stringify({ id, method, params });
-    await this.#browser.send('Target.sendMessageToTarget', { sessionId: this.#session, message });
-    return answer.promise;
+    const timer = setTimeout(
+      () => answer.reject(new Error(`the tab did not answer ${method} for ${ANSWER_MS / 1000} s`)),
+      ANSWER_MS,
+    );
+    try {
+      const sent = this.#browser.send('Target.sendMessageToTarget', { sessionId: this.#session, message });
+      const [result] = await Promise.all([answer.promise, sent]);
+      return result;
+    } finally {
+      clearTimeout(timer);
+      this.#open.delete(id);
+    }
   }
 
   #answer({ id, result, error }: Answer): void {
-    const open = this.#open.get(id);
-    this.#open.delete(id);
-    if (error === undefined) open?.resolve(result);
-    else open?.reject(new Error(error.message));
+    if (error === undefined) this.#open.get(id)?.resolve(result);
+    else this.#open.get(id)?.reject(new Error(error.message));
   }
 }
