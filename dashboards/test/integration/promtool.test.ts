@@ -19,7 +19,7 @@ const FOLDER = join(import.meta.dirname, '..', '..', 'prometheus');
 const found = await startOrSkip('prometheus', () => findProgram('promtool', 'prometheus'));
 const skip = 'skip' in found ? found.skip : false;
 const promtool = (...args: string[]) =>
-  run('server' in found ? found.server : 'promtool', args, { cwd: FOLDER, timeout: 120_000 });
+  run('server' in found ? found.server : 'promtool', args, { cwd: FOLDER, timeout: 300_000 });
 
 test('Prometheus accepts the configuration and the rules', { skip }, async (context) => {
   // promtool requires the files of credentials, which only the stack has.

@@ -60,13 +60,17 @@ test('every value that mosquitto reports is exported, including dropped messages
   context.after(() => exporter.stop());
 
   await overflow(broker!.url);
-  const samples = await until(
-    exporter,
-    (found) => (found.get('mosquitto_publish_dropped_total') ?? 0) >= PUBLISHED - QUEUE,
+  // The broker publishes its values one by one, so some are of its interval before.
+  const least = {
+    mosquitto_publish_dropped_total: PUBLISHED - QUEUE,
+    mosquitto_publish_received_total: PUBLISHED,
+    mosquitto_stored_messages: QUEUE,
+    mosquitto_clients_disconnected: 1,
+  };
+  const samples = await until(exporter, (found) =>
+    Object.entries(least).every(([name, count]) => (found.get(name) ?? 0) >= count),
   );
   assert.equal(samples.get('mosquitto_publish_dropped_total'), PUBLISHED - QUEUE);
-  assert.ok(samples.get('mosquitto_publish_received_total')! >= PUBLISHED);
-  assert.ok(samples.get('mosquitto_stored_messages')! >= QUEUE);
   assert.equal(samples.get('mosquitto_clients_disconnected'), 1);
   const missing = SIGNALS.filter(({ name }) => !samples.has(name) && !OPTIONAL.has(name));
   assert.deepEqual(missing, [], 'mosquitto reported every value');
