@@ -34,9 +34,12 @@ const MOST_REQUESTS = 3;
 const MOST_BUCKETS = 1500;
 /** Levels finer than those of a view whose buckets are drawn until its own are there. */
 const FINER_LEVELS = 2;
-/** Memory of a bucket and of a tile without its buckets, bytes. */
-const BUCKET_BYTES = 112;
-const TILE_BYTES = 300;
+/** A bucket is a row of these numbers: as objects, the buckets of 20 lines need three times the memory. */
+const FIELDS = ['time', 'count', 'min', 'max', 'sum'];
+const WIDTH = FIELDS.length;
+const [TIME, COUNT, MIN, MAX, SUM] = FIELDS.keys();
+/** Memory of a tile without its buckets, bytes. */
+const TILE_BYTES = 500;
 /** A tile that can still change soon, and any other one, is read again after this. */
 const OPEN_MS = MINUTE;
 const CLOSED_MS = 10 * MINUTE;
@@ -47,7 +50,7 @@ const SOON_MS = 3 * SECOND;
 /** After a request that the server refuses. */
 const REFUSED_MS = MINUTE;
 /** Tiles of all series, bytes. The largest view takes half of it. */
-const MOST_BYTES = 24 * 1024 * 1024;
+const MOST_BYTES = 10 * 1024 * 1024;
 
 /** The level of a view: the shortest buckets that are at least as long as a pixel. */
 export function levelOf(length, pixels) {
@@ -145,17 +148,18 @@ export class Tiles {
       const tile = this.#tiles.get(keyOf({ series, level, index: indexOf(time, level) }));
       if (tile === undefined) continue;
       const start = time - (time % LEVELS[level]);
-      const at = tile.buckets.findLastIndex((bucket) => bucket.time <= start);
-      const bucket = tile.buckets[at];
-      if (bucket?.time === start) {
-        bucket.count += 1;
-        bucket.min = Math.min(bucket.min, value);
-        bucket.max = Math.max(bucket.max, value);
-        bucket.sum += value;
-      } else {
-        tile.buckets.splice(at + 1, 0, { time: start, count: 1, min: value, max: value, sum: value });
+      let at = tile.rows.length - WIDTH;
+      while (at >= 0 && tile.rows[at + TIME] > start) at -= WIDTH;
+      if (at < 0 || tile.rows[at + TIME] < start) {
+        at += WIDTH;
+        tile.rows = withRow(tile.rows, at, [start, 0, value, value, 0]);
         this.#weigh(tile);
       }
+      const { rows } = tile;
+      rows[at + COUNT] += 1;
+      rows[at + MIN] = Math.min(rows[at + MIN], value);
+      rows[at + MAX] = Math.max(rows[at + MAX], value);
+      rows[at + SUM] += value;
     }
   }
 
@@ -259,7 +263,7 @@ export class Tiles {
     this.#drop(key);
     const tile = {
       ...{ series: place.series, start, end },
-      buckets: buckets.filter(({ time }) => time >= start && time < end),
+      rows: rowsOf(buckets.filter(({ time }) => time >= start && time < end)),
       isIncomplete: completeFrom !== null && start < completeFrom,
       dueAt: now + (end > now - LATE_MS ? OPEN_MS : CLOSED_MS),
       bytes: 0,
@@ -273,7 +277,7 @@ export class Tiles {
   }
 
   #weigh(tile) {
-    const bytes = TILE_BYTES + BUCKET_BYTES * tile.buckets.length;
+    const bytes = TILE_BYTES + tile.rows.byteLength;
     this.bytes += bytes - tile.bytes;
     tile.bytes = bytes;
   }
@@ -292,26 +296,44 @@ export class Tiles {
   }
 }
 
+/** The rows of buckets. A sum beyond the largest double is null, and NaN in a row. */
+function rowsOf(buckets) {
+  const rows = new Float64Array(buckets.length * WIDTH);
+  for (const [n, bucket] of buckets.entries()) {
+    for (const [field, name] of FIELDS.entries()) rows[n * WIDTH + field] = bucket[name] ?? Number.NaN;
+  }
+  return rows;
+}
+
+function withRow(rows, at, row) {
+  const longer = new Float64Array(rows.length + WIDTH);
+  longer.set(rows.subarray(0, at));
+  longer.set(row, at);
+  longer.set(rows.subarray(at), at + WIDTH);
+  return longer;
+}
+
 /** Adds the buckets of a tile in [from, to). The parts of one bucket that is in several such spans become one again. */
-function takeBuckets({ buckets }, level, from, to, covered) {
-  for (const source of buckets) {
-    const { time, count, min, max, sum } = source;
+function takeBuckets({ rows }, level, from, to, covered) {
+  for (let at = 0; at < rows.length; at += WIDTH) {
+    const time = rows[at + TIME];
     const end = time + LEVELS[level];
     if (end <= from || time >= to) continue;
     const last = covered.at(-1);
-    if (last?.source === source && last.end === from) {
+    if (last?.level === level && last.start === time && last.end === from) {
       last.end = Math.min(end, to);
       continue;
     }
+    const sum = rows[at + SUM];
     covered.push({
-      source,
+      level,
+      start: time,
       time: Math.max(time, from),
       end: Math.min(end, to),
-      count,
-      min,
-      max,
-      // A sum beyond the largest double is null.
-      mean: sum === null ? null : sum / count,
+      count: rows[at + COUNT],
+      min: rows[at + MIN],
+      max: rows[at + MAX],
+      mean: Number.isNaN(sum) ? null : sum / rows[at + COUNT],
     });
   }
 }

@@ -182,6 +182,8 @@ export class Answers {
         return;
       }
       if (!response.write(text)) await drained(response);
+      // A part can take milliseconds, and the next one can be there already.
+      await endOfTurn();
       part = await readNext();
       if (part === null || response.destroyed) return;
     }

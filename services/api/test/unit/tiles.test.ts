@@ -276,9 +276,9 @@ test('where readings were deleted, the rollups that are left are drawn', async (
   }
   const [bucket, ...others] = tiles.cover('a/b', from, to, level);
   assert.deepEqual(
-    { ...bucket, source: null },
+    { ...bucket, level: null },
     {
-      ...{ source: null, time: from, end: to },
+      ...{ level: null, start: rollups[0]!.time, time: from, end: to },
       ...{ count: 60, min: 1, max: 9, mean: 2 },
     },
   );
