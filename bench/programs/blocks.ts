@@ -23,6 +23,8 @@ const START = 1_767_225_600_000_000;
 const SECOND = 1_000_000;
 const BATCH = 5000;
 const PAGE = 500;
+/** Pages that a round reads, so that the code of both sides is compiled soon. */
+const PAGES = 20;
 const METRIC = 'm';
 
 interface Setup {
@@ -156,11 +158,14 @@ function movedIn(path: string): number {
 }
 
 async function read(store: Store, round: number, { readings }: Setup): Promise<Times & { figures: unknown }> {
-  const from = START + Math.floor(((round * 0.618) % 1) * (readings - PAGE)) * SECOND;
-  const query = { device: 'bench', metric: METRIC, from, order: 'asc', limit: PAGE } as const;
   const started = performance.now();
-  const page: (readonly Reading[])[] = [];
-  for await (const some of store.readings.pages(query)) page.push(some);
+  const pages: (readonly Reading[])[] = [];
+  for (let page = 0; page < PAGES; page += 1) {
+    const part = ((round * PAGES + page) * 0.618) % 1;
+    const from = START + Math.floor(part * (readings - PAGE)) * SECOND;
+    const query = { device: 'bench', metric: METRIC, from, order: 'asc', limit: PAGE } as const;
+    for await (const some of store.readings.pages(query)) pages.push(some);
+  }
   const paged = performance.now();
   const all = { device: 'bench', metric: METRIC, from: START, to: START + (readings + 1) * SECOND };
   const { buckets } = await store.readings.aggregate({ ...all, bucket: 7 * SECOND * 100 });
@@ -169,10 +174,10 @@ async function read(store: Store, round: number, { readings }: Setup): Promise<T
   const ended = performance.now();
   const counts = buckets.map(({ time, count, min, max }) => [time, count, min, max]);
   return {
-    page: paged - started,
+    page: (paged - started) / PAGES,
     aggregate: aggregated - paged,
     latest: ended - aggregated,
-    figures: { page: page.flat(), counts, latest },
+    figures: { pages: pages.flat(), counts, latest },
   };
 }
 

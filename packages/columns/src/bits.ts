@@ -78,7 +78,32 @@ export class BitReader {
     return value;
   }
 
-  rice(k: number): number {
+  /**
+   * Rice codes, into `numbers` from `start` to `end`. Short codes, nearly all, are decoded in local variables, in half the
+   * time of methods.
+   */
+  rices(k: number, numbers: Float64Array, start: number, end: number): void {
+    const bytes = this.#bytes;
+    const [power, mask] = [POWERS[k]!, (1 << k) - 1];
+    let [at, pending, filled] = [this.#at, this.#pending, this.#filled];
+    for (let index = start; index < end; index += 1) {
+      for (; filled <= 23; filled += 8) pending |= (bytes[at++] ?? 0) << filled;
+      const quotient = 31 - Math.clz32(pending & -pending);
+      const width = quotient + 1 + k;
+      if (quotient >= 0 && quotient < ESCAPE && width <= filled) {
+        numbers[index] = quotient * power + ((pending >>> (quotient + 1)) & mask);
+        pending >>>= width;
+        filled -= width;
+        continue;
+      }
+      [this.#at, this.#pending, this.#filled] = [at, pending, filled];
+      numbers[index] = this.#rice(k);
+      [at, pending, filled] = [this.#at, this.#pending, this.#filled];
+    }
+    [this.#at, this.#pending, this.#filled] = [at, pending, filled];
+  }
+
+  #rice(k: number): number {
     while (this.#filled <= 23) this.#fill();
     const quotient = 31 - Math.clz32(this.#pending & -this.#pending);
     if (quotient < 0 || quotient > ESCAPE) throw new RangeError('a code is too long');

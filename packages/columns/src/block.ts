@@ -144,7 +144,9 @@ function decodeReceived(bytes: ByteReader, times: Float64Array): Float64Array {
   const form = bytes.byte();
   if (form !== DELAYS && form !== TIMES) throw new RangeError(`receive times have an unknown form ${form}`);
   const numbers = decodeIntegers(bytes, times.length);
-  return form === TIMES ? numbers : numbers.map((delay, index) => times[index]! + delay);
+  if (form === DELAYS)
+    for (let index = 0; index < numbers.length; index += 1) numbers[index]! += times[index]!;
+  return numbers;
 }
 
 function written(write: (out: ByteWriter) => void): Buffer {

@@ -240,8 +240,9 @@ function readCodes(
       continue;
     }
     if (k > MOST_BITS) throw new RangeError(`there is no code of ${k} bits`);
+    bits.rices(k, numbers, start, end);
     for (let index = start; index < end; index += 1) {
-      const rest = bits.rice(k);
+      const rest = numbers[index]!;
       numbers[index] = base + (isZigzag ? fromZigzag(rest) : rest);
     }
   }

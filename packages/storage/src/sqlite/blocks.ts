@@ -5,11 +5,13 @@ import type { PageQuery } from '../merge.ts';
 import type { Database } from './database.ts';
 import type { Row } from './mapping.ts';
 
-/** The most readings of a block. A rewriting of so many takes some milliseconds. */
+/** The least readings of a block of new ones, and half of the most. A rewriting of so many takes some milliseconds. */
 const BLOCK_READINGS = 1024;
+/** Bytes of a block that fill a page of 4 KiB, less 3 % by which blocks of a series differ. Others leave a part of it free. */
+const PAGE_BYTES = 3900;
 /** The most bytes of the texts of a block, unless it has one reading. */
 export const BLOCK_BYTES = 128 * 1024;
-/** Decoded blocks that are kept for the next pages: about 100 KiB each, or three times `BLOCK_BYTES`. */
+/** Decoded blocks that are kept for the next pages: at most 200 KiB each, or three times `BLOCK_BYTES`. */
 const CACHED = 8;
 const CACHED_BOOTS = 1000;
 
@@ -38,6 +40,8 @@ const NEXT = (order: Order) => `
     (select first from tidegauge_blocks where series = ?1 and first <= ?2 order by first desc limit 1), ?2)
   order by first ${order} limit 1`;
 const NEXTS: Readonly<Record<Order, string>> = { asc: NEXT('asc'), desc: NEXT('desc') };
+const DENSITY =
+  'select count, length(data) as bytes from tidegauge_blocks where series = ? order by first desc limit 1';
 const END = 'select last from tidegauge_blocks where series = ? order by first desc limit 1';
 const PUT = 'insert into tidegauge_blocks (series, first, last, count, data) values (?, ?, ?, ?, ?)';
 const TIMES = 'select time from readings where series = ? and time >= ? and time < ? order by time';
@@ -54,7 +58,7 @@ export class Blocks {
   readonly #decoded = new Map<number, Block>();
   readonly #boots = new Map<number, string>();
 
-  /** @param readings the most of a block */
+  /** @param readings the least of a block of new ones, and half of the most */
   constructor(db: Database, readings = BLOCK_READINGS) {
     this.#db = db;
     this.readings = readings;
@@ -64,6 +68,13 @@ export class Blocks {
   clear(): void {
     this.#decoded.clear();
     this.#boots.clear();
+  }
+
+  /** The number of readings with which the next block of a series fills a page, if it is like the last one. */
+  nextSize(series: number): number {
+    const last = this.#db.statement(DENSITY).get(series) as { count: number; bytes: number } | undefined;
+    const fitting = last === undefined ? 0 : Math.floor((last.count * PAGE_BYTES) / last.bytes);
+    return Math.max(this.readings, Math.min(fitting, 2 * this.readings));
   }
 
   /** The first block, in an order, with times in [from, to). */
@@ -77,14 +88,22 @@ export class Blocks {
     return (this.#db.statement(END).get(series)?.last as number | undefined) ?? -1;
   }
 
-  /** Merges a page of rows of `readings` with the blocks. The rows are all of the page, up to its limit. */
-  page(series: number, rows: readonly Row[], { from, to, order, limit }: PageQuery): readonly Row[] {
-    // Behind the last row of a full page, nothing is needed.
-    const last = rows.length === limit ? (rows.at(-1)?.[0] as number) : null;
-    const start = last !== null && order === 'desc' ? last : from;
-    const end = last !== null && order === 'asc' ? last + 1 : to;
-    const older = this.#rows(series, { from: start, to: end, order, limit });
-    return older.length === 0 ? rows : mergedRows(rows, older, order, limit);
+  /**
+   * A page of rows of `readings` and of readings in blocks. The side whose times mostly come first is read first: when it
+   * fills the page, little of the other one is needed.
+   *
+   * @param read rows of `readings` with times in [from, to), at most those of a page
+   */
+  page(series: number, query: PageQuery, read: (from: number, to: number) => readonly Row[]): readonly Row[] {
+    const { from, to, order, limit } = query;
+    if (order === 'asc') {
+      const older = this.#rows(series, query);
+      const rows = read(from, older.length === limit ? (older.at(-1)![0] as number) + 1 : to);
+      return mergedRows(rows, older, order, limit);
+    }
+    const rows = read(from, to);
+    const start = rows.length === limit ? (rows.at(-1)![0] as number) : from;
+    return mergedRows(rows, this.#rows(series, { ...query, from: start }), order, limit);
   }
 
   /** The numeric readings in [from, to) that no row of `readings` replaces. */
@@ -121,7 +140,7 @@ export class Blocks {
 
   /** Stores readings of a series in blocks. They are ordered by time, and no other block has times between them. */
   put(series: number, entries: readonly Entry[]): void {
-    for (const part of partsOf(entries, this.readings)) {
+    for (const part of partsOf(entries, 2 * this.readings)) {
       const data = encodeBlock({
         times: part.map(([time]) => time),
         values: part.map(([, value]) => value),
@@ -184,9 +203,10 @@ export class Blocks {
     return found;
   }
 
-  #row(block: Block, index: number): Row {
-    const [time, value, delay, boot, seq, quality] = entryOf(block, index);
-    return [time, value, delay, boot === null ? null : this.#boot(boot), seq, quality];
+  #row({ times, values, received, boots, seqs, qualities }: Block, index: number): Row {
+    const [time, boot] = [times[index]!, boots[index]!];
+    const name = boot === null ? null : this.#boot(boot);
+    return [time, values[index], received[index]! - time, name, seqs[index], qualities[index]];
   }
 
   #boot(id: number): string {
@@ -233,20 +253,31 @@ function entryOf({ times, values, received, boots, seqs, qualities }: Block, ind
 }
 
 /** Rows, and the older ones that none of them replaces. */
-function mergedRows(rows: readonly Row[], older: readonly Row[], order: Order, limit: number): Row[] {
-  const sign = order === 'asc' ? 1 : -1;
+function mergedRows(
+  rows: readonly Row[],
+  older: readonly Row[],
+  order: Order,
+  limit: number,
+): readonly Row[] {
+  if (older.length === 0) return rows;
+  if (rows.length === 0) return older;
   const merged: Row[] = [];
   let [row, old] = [0, 0];
   while (merged.length < limit && (row < rows.length || old < older.length)) {
-    const next = rows[row];
-    const other = older[old];
-    const difference =
-      next === undefined ? 1 : other === undefined ? -1 : sign * ((next[0] as number) - (other[0] as number));
-    merged.push(difference > 0 ? other! : next!);
+    const difference = comparedRows(rows[row], older[old], order);
+    merged.push(difference > 0 ? older[old]! : rows[row]!);
     if (difference <= 0) row += 1;
     if (difference >= 0) old += 1;
   }
   return merged;
+}
+
+/** Negative if the first row is first in the order. A missing row is behind all others. */
+function comparedRows(a: Row | undefined, b: Row | undefined, order: Order): number {
+  if (a === undefined) return 1;
+  if (b === undefined) return -1;
+  const difference = (a[0] as number) - (b[0] as number);
+  return order === 'asc' ? difference : -difference;
 }
 
 /** Parts of about the same size, which fit in a block. */

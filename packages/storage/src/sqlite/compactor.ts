@@ -53,7 +53,7 @@ export class Compactor {
     if (this.#nth(series, 0, end, Math.min(LATE_READINGS, this.#blocks.readings) - 1) === null) return false;
     const oldest = this.#nth(series, 0, end, 0)!;
     const block = this.#blocks.next(series, oldest, end)!;
-    const rows = this.#rows(series, oldest, block.last + 1);
+    const rows = this.#rows(series, oldest, block.last + 1, this.#blocks.readings);
     const last = rows.at(-1)![0];
     // So many before the block are a block themselves.
     const isApart = last < block.first && rows.length === this.#blocks.readings;
@@ -63,9 +63,10 @@ export class Compactor {
 
   /** Moves the oldest of the readings after all blocks, if there are enough. */
   #append(series: number, end: number): boolean {
-    const newer = this.#nth(series, end, Number.MAX_SAFE_INTEGER, this.#blocks.readings);
+    const size = this.#blocks.nextSize(series);
+    const newer = this.#nth(series, end, Number.MAX_SAFE_INTEGER, size);
     if (newer === null) return false;
-    this.#replace(series, this.#rows(series, end, newer), null);
+    this.#replace(series, this.#rows(series, end, newer, size), null);
     return true;
   }
 
@@ -85,11 +86,11 @@ export class Compactor {
       .run(series, rows[0]![0], rows.at(-1)![0]);
   }
 
-  /** The first rows in [from, to) that fit in a block, at least one. */
-  #rows(series: number, from: number, to: number): Entry[] {
+  /** The first rows in [from, to), at least one and at most `limit`, whose texts fit in a block. */
+  #rows(series: number, from: number, to: number, limit: number): Entry[] {
     const rows: Entry[] = [];
     let bytes = 0;
-    for (const row of this.#db.arrays(ROWS).iterate(series, from, to, this.#blocks.readings)) {
+    for (const row of this.#db.arrays(ROWS).iterate(series, from, to, limit)) {
       const entry = row as unknown as Entry;
       bytes += textBytes(entry);
       if (bytes > BLOCK_BYTES && rows.length > 0) break;

@@ -273,9 +273,10 @@ export class SqliteReadings implements BackendReadings {
       const found: Row[] = [];
       for (const [part, sql] of PAGES[order].entries()) {
         const left = limit - found.length;
-        const some = this.#db.arrays(sql).all(id, from, to, left) as unknown as Row[];
+        const read = (start: number, end: number) =>
+          this.#db.arrays(sql).all(id, start, end, left) as unknown as Row[];
         const isMerged = part === MERGED[order];
-        found.push(...(isMerged ? this.#blocks.page(id, some, { ...page, limit: left }) : some));
+        found.push(...(isMerged ? this.#blocks.page(id, { ...page, limit: left }, read) : read(from, to)));
         if (found.length === limit) break;
       }
       return found;
