@@ -362,13 +362,14 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
     this.#reader.maximumPacketSize = limits.maximumPacketSize;
     this.#silenceMs = request.keepAliveSeconds * 1500;
     this.receivedAt = performance.now();
-    this.#state = 'open';
-    stats.accepted += 1;
     const { receiveMaximum, maximumPacketSize, topicAliasMaximum } = limits;
     const shorter =
       session.expirySeconds < sessionExpirySeconds ? { sessionExpiryInterval: session.expirySeconds } : {};
     const announced = { receiveMaximum, maximumPacketSize, topicAliasMaximum, ...shorter, ...assigned };
-    this.#write(encodeAccepted(version, isPresent, announced));
+    this.#answer(encodeAccepted(version, isPresent, announced));
+    if (this.#state === ('ended' as string)) return;
+    this.#state = 'open';
+    stats.accepted += 1;
     for (const filter of session.filters) this.#host.subscribers.add(filter, this);
     this.#updateHold();
   }
@@ -461,7 +462,11 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
   #onPubrel(buffer: Buffer, start: number, body: number, end: number): void {
     if (buffer[start] !== 0x62 || body + 2 > end)
       throw new ProtocolError(Reason.MALFORMED_PACKET, 'a malformed PUBREL');
-    if (end - body > 2) checkShape(buffer.subarray(start, end), this.#version);
+    if (end - body > 2) {
+      checkShape(buffer.subarray(start, end), this.#version);
+      if (![0, Reason.PACKET_ID_NOT_FOUND].includes(buffer[body + 2]!))
+        throw new ProtocolError(Reason.MALFORMED_PACKET, 'a PUBREL with the reason of another packet');
+    }
     const id = buffer.readUInt16BE(body);
     if (id === 0) throw new ProtocolError(Reason.PROTOCOL_ERROR, 'a PUBREL with packet identifier 0');
     const session = this.#session!;
@@ -505,7 +510,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
     }
     const reason = refused.length > 0 ? this.#reason(NO_SUBSCRIBERS) : {};
     const answer = { cmd: 'suback', messageId, granted, ...reason } as const;
-    this.#write(generate(answer as never, this.#version));
+    this.#answer(generate(answer as never, this.#version));
   }
 
   /** Subscribes to a topic that the user may receive, or also to all below it. Returns the code of the answer: QoS 0. */
@@ -530,7 +535,7 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
       this.#host.subscribers.delete(filter, this);
       return GRANTED;
     });
-    this.#write(generate({ cmd: 'unsuback', messageId, granted } as never, this.#version));
+    this.#answer(generate({ cmd: 'unsuback', messageId, granted } as never, this.#version));
   }
 
   #reason(reasonString: string): object {
@@ -547,6 +552,16 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
     }
     this.flush();
     this.#end(null, null, reasonCode !== DISCONNECT_WITH_WILL);
+  }
+
+  /** Writes a packet, or ends the connection if its client does not take such a size (MQTT 5, MQTT-3.1.2-24). */
+  #answer(packet: Buffer): void {
+    const { maximumPacketSize } = this.#request!;
+    if (packet.length <= maximumPacketSize) this.#write(packet);
+    else {
+      const detail = `an answer of ${packet.length} bytes, and the client takes ${maximumPacketSize}`;
+      this.#end('protocol', Reason.PACKET_TOO_LARGE, false, detail);
+    }
   }
 
   #write(bytes: Buffer): void {
@@ -610,9 +625,11 @@ export class SensorConnection implements ClientConnection, ClientMember, Session
     this.#finish(reason, isTold ? encodeDisconnect(code, 5) : null, isOrderly, detail);
   }
 
-  #finish(reason: EndReason | null, lastWords: Buffer | null, isOrderly: boolean, detail: string): void {
+  #finish(reason: EndReason | null, packet: Buffer | null, isOrderly: boolean, detail: string): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
+    const room = this.#request?.maximumPacketSize ?? Number.POSITIVE_INFINITY;
+    const lastWords = packet !== null && packet.length <= room ? packet : null;
     this.#check?.abort();
     if (reason !== null) {
       this.#host.stats.ended[reason] += 1;

@@ -222,6 +222,7 @@ const OTHERS: readonly (readonly [string, Buffer, number])[] = [
   ['2.2.1-3: PUBREL with id 0', packet(0x62, [0, 0]), PROTOCOL_ERROR],
   ['3.6.1-1: PUBREL with other flags', packet(0x60, [0, 1]), MALFORMED],
   ['3.6.2: PUBREL with bytes after its end', packet(0x62, [0, 1, 0, 0, 0]), MALFORMED],
+  ['3.6.2.1: PUBREL with the reason of another packet', packet(0x62, [0, 1, 0x10]), MALFORMED],
   ['3.6.2.2: PUBREL with a property of another packet', packet(0x62, [0, 1, 0, 2, 0x01, 1]), MALFORMED],
   ['2.2.1-3: SUBSCRIBE with id 0', packet(0x82, [0, 0, 0], field('a'), [1]), PROTOCOL_ERROR],
   ['3.8.3-2: SUBSCRIBE without a filter', packet(0x82, [0, 1, 0]), PROTOCOL_ERROR],
@@ -271,4 +272,20 @@ test('other packets that the standard does not allow end the connection with the
   await refused.untilClosed();
   assert.equal((refused.packets[0] as { reasonCode?: number }).reasonCode, PROTOCOL_ERROR);
   assert.equal(server.stats.ended.protocol, OTHERS.length + 1);
+});
+
+test('3.1.2-24: no packet is larger than the client takes: it is left out, or the connection ends', async (context) => {
+  const { port, server } = await serve(context);
+  const none = await RawClient.login(port, 5, { properties: { maximumPacketSize: 4 } });
+  await none.untilClosed();
+  assert.deepEqual(none.packets, []);
+  const few = await RawClient.login(port, 5, { properties: { maximumPacketSize: 50 } });
+  const filters = Array.from({ length: 60 }, (_, index) => ({ topic: `t${index}`, qos: 0 as const }));
+  few.send({ cmd: 'subscribe', messageId: 1, subscriptions: filters });
+  await few.untilClosed();
+  assert.deepEqual(
+    few.packets.map(({ cmd }) => cmd),
+    ['connack', 'disconnect'],
+  );
+  assert.equal(server.stats.ended.protocol, 2);
 });
