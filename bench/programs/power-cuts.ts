@@ -5,7 +5,7 @@ import { defineConfig, integer, oneOf, repeated, run, text } from '@tidegauge/se
 import { seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
 import { type CutSummary, type Spread, summaryOf } from '../src/power-cuts/judge.ts';
-import { cutPower, type PowerCuts, RATE } from '../src/power-cuts/measure-cuts.ts';
+import { cutPower, cutUnsynced, type PowerCuts, RATE } from '../src/power-cuts/measure-cuts.ts';
 import { cutTarget, TARGETS } from '../src/power-cuts/targets.ts';
 
 /**
@@ -20,6 +20,10 @@ const SETTINGS = defineConfig({
   conf: {
     kind: repeated(text('a line', 'LINE')),
     help: 'A line of mosquitto.conf, in place of those of the stacks. May be repeated.',
+  },
+  lazyfs: {
+    kind: text('a program', 'PROGRAM'),
+    help: 'LazyFS, built by hand: drops all that was not synced, and tears writes. Each cut then has its own disk.',
   },
   seed,
   quick,
@@ -45,7 +49,19 @@ export const program = defineBench({
       pauseMs: isBroker && !quick ? 8000 : 500,
     };
   },
-  async run({ target: name, seed }, { target, cuts, pauseMs }, { closers, signal }) {
+  async run({ target: name, seed, lazyfs }, { target, cuts, pauseMs }, { closers, signal }) {
+    if (lazyfs !== null) {
+      const found = await cutUnsynced(target, lazyfs, { cuts, pauseMs, random: seeded(seed), signal });
+      const figures = summaryOf(found.cuts);
+      const { acknowledged, missing, examples } = figures;
+      process.stdout.write(
+        `${name}: ${cuts} power cuts that drop what was not synced, ${found.torn} of them with a torn write: ` +
+          `${acknowledged} messages acknowledged before one (median), ${missing} missing\n`,
+      );
+      const failure = `${missing} acknowledged messages are missing, such as ${examples.join(', ')}`;
+      const isLoss = missing > 0 && target.mustKeep;
+      return { target: name, rate: RATE, ...figures, torn: found.torn, ...(isLoss ? { failure } : {}) };
+    }
     const disk = await mountPowerCutDisk(DISK_MEGABYTES);
     closers.add(() => disk.remove());
     const results = await cutPower(target, disk, { cuts, pauseMs, random: seeded(seed), signal });

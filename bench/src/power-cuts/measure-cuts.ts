@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mountLazyFs, type TornWrite } from '@tidegauge/lab/lazyfs-disk';
 import type { PowerCutDisk } from '@tidegauge/lab/power-cut-disk';
 import { Closers } from '@tidegauge/loadtests/targets/closers';
 import { writtenBytes } from '@tidegauge/test-support/process-usage';
@@ -11,6 +12,8 @@ import { Traffic } from './traffic.ts';
 
 /** Messages per second, at most. */
 export const RATE = 200;
+const AFTER_CUT_MS = 100;
+const FIRST_MS = 30_000;
 
 export interface CutOptions {
   /** How many power cuts or kills. */
@@ -68,6 +71,61 @@ export async function cutPower(
   } finally {
     await closers.close();
   }
+}
+
+/** A torn write is at most this one of a file. */
+const MOST_WRITES = 200;
+
+/**
+ * Starts a process on an empty disk of LazyFS, publishes to it, cuts the power of the disk at a random time and looks for the
+ * messages on what the disk holds: once for each cut. Every second cut comes with a torn write, if there is one in time.
+ *
+ * @param program LazyFS
+ * @returns the cuts, and how many came with a torn write
+ */
+export async function cutUnsynced(
+  target: CutTarget,
+  program: string,
+  { cuts, pauseMs, random, signal }: CutOptions,
+): Promise<{ cuts: readonly Cut[]; torn: number }> {
+  const results: Cut[] = [];
+  let torn = 0;
+  while (results.length < cuts) {
+    const closers = new Closers();
+    try {
+      const write = results.length % 2 === 0 ? undefined : tornWrite(target.files, random);
+      const disk = await mountLazyFs(program, write);
+      closers.add(async () => disk.remove());
+      const { url, kill } = await target.start(disk.path, closers);
+      const traffic = await Traffic.start(url, RATE, target.payload);
+      closers.add(() => traffic.stop());
+      // A spool acknowledges when the store has refused a batch for some time.
+      const first = performance.now() + FIRST_MS;
+      while (traffic.allAcknowledged.length === 0 && !disk.isCut && performance.now() < first)
+        await sleep(10, undefined, { signal });
+      const end = performance.now() + random.double() * pauseMs * (write === undefined ? 1 : 4);
+      while (!disk.isCut && performance.now() < end) await sleep(10, undefined, { signal });
+      if (disk.isCut) torn += 1;
+      const held = await disk.cut();
+      const at = performance.now();
+      // Without its disk, nothing may be acknowledged.
+      await sleep(AFTER_CUT_MS);
+      const acknowledged = [...traffic.allAcknowledged];
+      await kill();
+      results.push(judgeCut(acknowledged, at, await target.found(held)));
+    } finally {
+      await closers.close();
+    }
+    if (results.length % 10 === 0) process.stderr.write(`${results.length} of ${cuts} cuts\n`);
+  }
+  return { cuts: results, torn };
+}
+
+function tornWrite(files: readonly string[], random: SeededRandom): TornWrite | undefined {
+  const file = files[Math.floor(random.double() * files.length)];
+  if (file === undefined) return undefined;
+  const number = 1 + Math.floor(random.double() * MOST_WRITES);
+  return { file, number, part: (1 + Math.floor(random.double() * 3)) as TornWrite['part'] };
 }
 
 /**

@@ -31,6 +31,8 @@ export interface CutTarget {
   readonly payload: Payload;
   /** Whether a loss is a failure. It is none where the program only measures what another one loses. */
   readonly mustKeep: boolean;
+  /** Files that it writes in place, relative to its disk: any of these can get a torn write. */
+  readonly files: readonly string[];
   /** Starts it on an empty disk. */
   start(disk: string, closers: Closers): Promise<Running>;
   /** The numbers of all messages that are found on a disk after the cut or the kill. */
@@ -44,9 +46,12 @@ export type TargetName = (typeof TARGETS)[number];
 export function cutTarget(name: TargetName, conf: readonly string[]): CutTarget {
   switch (name) {
     case 'sqlite':
-      return storeTarget((disk) => `sqlite:${join(disk, 'readings.db')}`);
+      return storeTarget((disk) => `sqlite:${join(disk, 'readings.db')}`, ['readings.db', 'readings.db-wal']);
     case 'json':
-      return storeTarget((disk) => `json:${join(disk, 'readings')}`);
+      return storeTarget(
+        (disk) => `json:${join(disk, 'readings')}`,
+        ['readings/readings/2026-01-01.jsonl', 'readings/marks.jsonl', 'readings/series.jsonl'],
+      );
     case 'spool':
       return SPOOL;
     case 'quarantine':
@@ -64,10 +69,11 @@ async function startIngest(store: string, disk: string, closers: Closers): Promi
   return { url, pid: ingest.pid, kill: () => ingest.kill() };
 }
 
-function storeTarget(storeOn: (disk: string) => string): CutTarget {
+function storeTarget(storeOn: (disk: string) => string, files: readonly string[]): CutTarget {
   return {
     payload: 'reading',
     mustKeep: true,
+    files,
     start: (disk, closers) => startIngest(storeOn(disk), disk, closers),
     found: (disk) => numbersIn(storeOn(disk)),
   };
@@ -77,6 +83,7 @@ function storeTarget(storeOn: (disk: string) => string): CutTarget {
 const SPOOL: CutTarget = {
   payload: 'reading',
   mustKeep: true,
+  files: [0, 1].map((number) => `data/spool/tidegauge-ingest/${String(number).padStart(12, '0')}.spool`),
   async start(disk, closers) {
     const file = join(provideFolder(closers), 'locked.db');
     const running = await startIngest(`sqlite:${file}?busy=200`, disk, closers);
@@ -107,6 +114,7 @@ const SPOOL: CutTarget = {
 const QUARANTINE: CutTarget = {
   payload: 'undecodable',
   mustKeep: true,
+  files: ['data/tidegauge-ingest.quarantine.db', 'data/tidegauge-ingest.quarantine.db-wal'],
   start: (disk, closers) => startIngest(`sqlite:${join(disk, 'readings.db')}`, disk, closers),
   async found(disk) {
     const quarantine = new DatabaseSync(join(disk, 'data', 'tidegauge-ingest.quarantine.db'));
@@ -134,6 +142,7 @@ export function brokerTarget(launch: (directory: string) => Promise<AnyBroker>):
   return {
     payload: 'reading',
     mustKeep: false,
+    files: [],
     async start(disk, closers) {
       const broker = await launchOn(disk);
       closers.add(() => broker.stop());

@@ -65,6 +65,11 @@ export class Traffic {
     return this.#acknowledged.slice();
   }
 
+  /** As `acknowledged`, also when the connection failed. */
+  get allAcknowledged(): readonly Acknowledged[] {
+    return this.#acknowledged;
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#failure ??= new Error('the traffic was stopped');
