@@ -249,7 +249,7 @@ test('restores a SQLite file after a restore that was killed, and never beside t
 
 test('continues a restore that was killed', { timeout: 300_000 }, async () => {
   const [store, to, target] = [fresh('sqlite:'), fresh(), fresh('json:')];
-  await fillStore(openStore(store), 6000);
+  await fillStore(openStore(store), 3000);
   for (const format of ['portable', 'auto'] as const) {
     const made = await backUp(store, to, format);
     const place = `${target}-${format}`;
