@@ -9,11 +9,13 @@ const FACTOR = 1.3;
  * Starts a Node program again and again. Each run is killed (SIGKILL) later than the one before, until one ends before
  * that. So a fast machine waits no longer than necessary, and a slow one long enough.
  *
- * @returns how many runs were killed, and the standard output of the last one
+ * @param hasWritten whether the runs so far have written a part. A kill before that interrupts nothing
+ * @returns how many runs were killed after that, and the standard output of the last run
  * @throws {Error} when a run fails by itself
  */
 export async function killUntilItEnds(
   args: readonly string[],
+  hasWritten: () => boolean | Promise<boolean>,
 ): Promise<{ readonly kills: number; readonly stdout: string }> {
   let kills = 0;
   for (let afterMs = FIRST_MS; ; afterMs *= FACTOR) {
@@ -24,7 +26,7 @@ export async function killUntilItEnds(
     const running = startProcess({ command: process.execPath, args, onOutput });
     await Promise.race([running.exited, delay(afterMs)]);
     const exit = await running.kill();
-    if (exit.signal === 'SIGKILL') kills += 1;
+    if (exit.signal === 'SIGKILL') kills += (await hasWritten()) ? 1 : 0;
     else if (exit.code === 0) return { kills, stdout };
     else throw new Error(`${exitText(exit)}: ${running.log()}`);
   }

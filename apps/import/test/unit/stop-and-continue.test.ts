@@ -75,11 +75,13 @@ test('continues after kill -9 at any moment, while another program writes', {
       await delay(5);
     }
   })();
-  const { kills, stdout } = await killUntilItEnds(args);
+  const { kills, stdout } = await killUntilItEnds(args, async () =>
+    (await readingsOf(live)).some(({ device }) => device !== 'live'),
+  );
   isDone = true;
   await writing;
   const result = JSON.parse(stdout);
-  assert.ok(kills > 1, `${kills} kills`);
+  assert.ok(kills > 0, 'the import was interrupted');
   assert.equal(result.complete, true);
   assert.equal(result.readings.readings, LINES);
   assert.equal(result.verified.readings, LINES);

@@ -249,11 +249,13 @@ test('restores a SQLite file after a restore that was killed, and never beside t
 
 test('continues a restore that was killed', { timeout: 300_000 }, async () => {
   const [store, to, target] = [fresh('sqlite:'), fresh(), fresh('json:')];
-  await fillStore(openStore(store), 3000);
+  await fillStore(openStore(store), 6000);
   for (const format of ['portable', 'auto'] as const) {
     const made = await backUp(store, to, format);
     const place = `${target}-${format}`;
-    const { kills } = await killUntilItEnds([RESTORE, '--from', made.path, '--store', place]);
+    const { kills } = await killUntilItEnds([RESTORE, '--from', made.path, '--store', place], () =>
+      existsSync(join(place.slice('json:'.length), 'readings')),
+    );
     assert.ok(kills > 0, 'a restore was interrupted');
     assert.equal(await restored(made.path, place), null);
   }

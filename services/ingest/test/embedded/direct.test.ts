@@ -112,7 +112,7 @@ client.loop_stop()
 
 test('MQTT.js and paho send again what a killed ingest did not acknowledge: nothing acknowledged is lost', async (context) => {
   await setUpSimulator();
-  const count = 1500;
+  const count = 3000;
   const bench = await setUp(context);
   let ingest = await bench.start();
   const paho = runProgram(PYTHON, ['-c', PAHO, `${bench.port}`, `${count}`], { timeoutMs: 120_000 });
@@ -169,6 +169,8 @@ test('a stop under load acknowledges what was stored, and nothing else', async (
   const client = await bench.client({ clientId: 'js', clean: false });
   const acknowledged: number[] = [];
   const sent = Array.from({ length: 2000 }, async (_, n) => {
+    // Several waves, so that the load lasts until the stop.
+    await sleep(50 * Math.floor(n / 200));
     await client.publishAsync('sensors/s/t', `{"t":${1_795_262_400_000 + n},"v":${n}}`, { qos: 1 });
     acknowledged.push(n);
   });
