@@ -1,6 +1,7 @@
 import { CONFIG } from './config.ts';
 
-type Series = Readonly<Record<string, string>>;
+/** Values of series in promtool's notation, by series. */
+export type Series = Readonly<Record<string, string>>;
 
 /** The test data of one alert: a fault that makes it fire and clear, and values at its limit that must not fire. */
 export interface AlertCase {
@@ -289,7 +290,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'TidegaugeApiWorkersEnding',
     intervalSeconds: 15,
     fault: { [api('tidegauge_worker_exits_total')]: '0x9 1+0.5x59 31x140' },
-    quietAt: 12,
+    quietAt: 17,
     firesAt: 24,
     clearedAt: 140,
     edge: { [api('tidegauge_worker_exits_total')]: '0x9 1x59 2x90' },
@@ -354,21 +355,21 @@ export const ALERT_CASES: readonly AlertCase[] = [
     edge: { ...PI1, [node('node_hwmon_in_lcrit_alarm_volts', ',chip="rpi_volt",sensor="in0"')]: steady(0) },
   },
   {
-    // 0.08 GB in four minutes is 1.2 GB an hour: 15 GB last for half a day. Then files are deleted.
+    // 0.02 GB a minute is 1.2 GB an hour: 15 GB last for half a day. Then files are deleted.
     alert: 'TidegaugeDiskFullSoon',
-    intervalSeconds: 240,
+    intervalSeconds: 60,
     fault: {
       ...PI1,
-      [node('node_filesystem_avail_bytes', DISK)]: `${15 * GB}-${0.08 * GB}x99 ${28 * GB}x60`,
+      [node('node_filesystem_avail_bytes', DISK)]: `${15 * GB}-${0.02 * GB}x99 ${28 * GB}x60`,
       [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
     },
-    quietAt: 10,
-    firesAt: 50,
+    quietAt: 58,
+    firesAt: 63,
     clearedAt: 110,
     // The disk would be full after a week.
     edge: {
       ...PI1,
-      [node('node_filesystem_avail_bytes', DISK)]: `${15 * GB}-${0.006 * GB}x159`,
+      [node('node_filesystem_avail_bytes', DISK)]: `${15 * GB}-${0.0015 * GB}x159`,
       [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
     },
   },

@@ -37,17 +37,17 @@ const inEach = (path: string): string[] => [
 ];
 const EMBEDDED_STORES = 'packages/storage/test/conformance/{sqlite,json,null,stores}.test.ts';
 
-/** Suites by name, in the order in which they start. */
+/** Suites by name, in the order in which they start. The Python tests wait most of the time, so others run beside them. */
 export const SUITES: Readonly<Record<string, Suite>> = {
-  unit: {
-    summary: 'fast tests without servers',
-    files: inEach('unit/**/*.test.ts'),
-    filesPerProcess: 30,
-  },
   python: {
     summary: 'the simulated sensors and the Python client (pytest)',
     files: [],
     folders: ['sensors-sim', 'clients/python'],
+  },
+  unit: {
+    summary: 'fast tests without servers',
+    files: inEach('unit/**/*.test.ts'),
+    filesPerProcess: 30,
   },
   analysis: {
     summary: 'the statistics of experiments (pytest)',
@@ -76,7 +76,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
 };
 
 /** What runs when no suite is named. */
-export const DEFAULT_SUITES = ['unit', 'python', 'embedded'];
+export const DEFAULT_SUITES = ['python', 'unit', 'embedded'];
 
 /**
  * The jobs of the suites that are named, each file once.

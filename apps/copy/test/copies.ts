@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
-import { runProgram } from '@tidegauge/process';
+import { runHere } from '@tidegauge/test-support/run-here';
+import { program } from '../src/main.ts';
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /** Runs the program. Resolves to its exit code and output. */
 export async function copy(...args: readonly string[]) {
-  return runProgram(process.execPath, [MAIN, ...args], { accept: [0, 1, 2], timeoutMs: 600_000 });
+  return runHere(program, ...args);
 }
 
 /** The result of a copy that must succeed. */

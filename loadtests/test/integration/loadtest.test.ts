@@ -11,8 +11,8 @@ import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { freePort, runProgramSync, startProcess, waitUntil } from '@tidegauge/process';
 import { openStore, type YcsbRecord } from '@tidegauge/storage';
+import type { Ended } from '@tidegauge/test-support/run-here';
 import { isIntact, parseWorkload } from '@tidegauge/workload';
-import type { Ended } from '../../../scripts/test/walk-programs.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('../../src/loadtest.ts', import.meta.url));

@@ -111,7 +111,7 @@ for (const batch of [1, 7, MAX_BATCH]) {
 }
 
 test('a load in batches continues after interruptions, whatever the sizes of the batches were', async () => {
-  for (let round = 0; round < 40; round += 1) {
+  for (let round = 0; round < 15; round += 1) {
     const there = new Set<number>();
     const count = 1 + Math.floor(Math.random() * 12_000);
     const size = () => 1 + Math.floor(Math.random() ** 2 * MAX_BATCH);

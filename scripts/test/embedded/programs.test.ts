@@ -14,10 +14,11 @@ import {
   type Schema,
   type Service,
 } from '@tidegauge/service/program';
+import type { Ended } from '@tidegauge/test-support/run-here';
 import { MISTAKES } from '../../../bench/test/mistakes.ts';
 import { listPrograms, npmScripts, TIDEGAUGE } from '../../programs.ts';
 import { NODE, ROOT } from '../../setup.js';
-import type { CommandLine, Ended } from '../walk-programs.ts';
+import type { CommandLine } from '../walk-programs.ts';
 
 const WALK = fileURLToPath(new URL('../walk-programs.ts', import.meta.url));
 

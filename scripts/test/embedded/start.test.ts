@@ -10,7 +10,9 @@ import { test } from 'node:test';
 import { freePorts } from '@tidegauge/process';
 import type { LedgerDocument, ReadingDocument } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
+import { runHere } from '@tidegauge/test-support/run-here';
 import mqtt from 'mqtt';
+import { program } from '../../../apps/tidegauge/src/start.ts';
 import { NODE, ROOT } from '../../setup.js';
 import { startPipeline } from './pipeline-process.ts';
 
@@ -171,13 +173,9 @@ test('the parts receive their settings from the environment', async (context) =>
   assert.equal(readings[0]!.value, 21.5);
 });
 
-test('a wrong URL is reported with the reason before anything is installed or started', () => {
-  const start = (...flags: string[]) =>
-    spawnSync(NODE, [...START, ...flags], {
-      cwd: ROOT,
-      encoding: 'utf8',
-      timeout: 30_000,
-    });
+test('a wrong URL is reported with the reason before anything is installed or started', {
+  timeout: 60_000,
+}, async () => {
   for (const [flags, expected] of [
     [['--store', 'foo://h/db'], /its scheme is foo\n$/],
     [['--store', 'postgress://u:hunter2@h/db'], /its scheme is postgress: did you mean postgres\?\n$/],
@@ -188,20 +186,18 @@ test('a wrong URL is reported with the reason before anything is installed or st
     [['--broker', 'http://h'], /must be a URL that begins with mqtt:/],
     [['--sensor', '5'], /unknown option --sensor: did you mean --sensors\?/],
   ] as const) {
-    const { status, stderr } = start(...flags);
-    assert.equal(status, 2, stderr);
+    const { code, stderr } = await runHere(program, ...flags);
+    assert.equal(code, 2, stderr);
     assert.match(stderr, expected);
     assert.doesNotMatch(stderr, /Installing|hunter2/);
   }
 });
 
-test('listening on other addresses without passwords is refused with a hint', () => {
-  const { status, stderr } = spawnSync(NODE, [...START, '--listen', '0.0.0.0'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    timeout: 30_000,
-  });
-  assert.equal(status, 2);
+test('listening on other addresses without passwords is refused with a hint', {
+  timeout: 60_000,
+}, async () => {
+  const { code, stderr } = await runHere(program, '--listen', '0.0.0.0');
+  assert.equal(code, 2);
   assert.match(
     stderr,
     /--listen 0\.0\.0\.0 opens Tidegauge to others: set MQTT_USER .* and MQTT_PASSWORD .* and API_TOKEN/,

@@ -214,7 +214,7 @@ describe('rows of COPY', () => {
       seq: fc.option(whole),
       quality: fc.constantFrom(...QUALITIES),
     });
-    const property = fc.property(fc.array(row, { maxLength: 60 }), fc.boolean(), (rows, reversed) => {
+    const property = fc.property(fc.array(row, { maxLength: 20 }), fc.boolean(), (rows, reversed) => {
       const batch = rows.map(({ series: _, ...fields }) => reading({ device: 'd', ...fields }));
       const numbers = rows.map(({ series }) => series);
       const order = [...rows.keys()];

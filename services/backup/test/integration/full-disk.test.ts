@@ -6,7 +6,7 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { temporaryDirectory } from '@tidegauge/process';
 import { openStore } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
-import { BACKUP, program, RESTORE, result } from '../backups.ts';
+import { backup, restore, result } from '../backups.ts';
 
 const MIB = 1024 * 1024;
 
@@ -27,14 +27,14 @@ for (const [format, size] of [
     const [small, large] = [`sqlite:${folder.path}/small.db`, `sqlite:${folder.path}/large.db`];
     await fillStore(openStore(small), 200);
     await fillStore(openStore(large), 100_000);
-    const first = await result(BACKUP, '--store', small, '--to', to, '--format', format);
-    const { code, stderr } = await program(BACKUP, '--store', large, '--to', to, '--format', format);
+    const first = await result(backup, '--store', small, '--to', to, '--format', format);
+    const { code, stderr } = await backup('--store', large, '--to', to, '--format', format);
     assert.equal(code, 1);
     const lines = linesOf(stderr);
     assert.equal(lines.length, 1, stderr);
     assert.match(lines[0]!, /^\S+: the disk is full: .* earlier ones are complete/);
     assert.equal(readdirSync(to).filter((name) => name.startsWith('tidegauge-')).length, 1);
-    const found = await result(RESTORE, '--from', to, '--store', `sqlite:${folder.path}/restored.db`);
+    const found = await result(restore, '--from', to, '--store', `sqlite:${folder.path}/restored.db`);
     assert.deepEqual([found.verified, found.readings], [true, first.readings]);
   });
 }
@@ -56,15 +56,15 @@ for (const format of ['portable', 'auto'] as const) {
     });
     const [store, to] = [`sqlite:${folder.path}/store.db`, `${folder.path}/backups`];
     await fillStore(openStore(store), 20_000);
-    const made = await result(BACKUP, '--store', store, '--to', to, '--format', format);
+    const made = await result(backup, '--store', store, '--to', to, '--format', format);
     const restored = `sqlite:${disk.path}/restored.db`;
-    const { code, stdout, stderr } = await program(RESTORE, '--from', to, '--store', restored);
+    const { code, stdout, stderr } = await restore('--from', to, '--store', restored);
     const lines = linesOf(stderr);
     assert.deepEqual([code, stdout, lines.length], [1, '', 1], stderr);
     assert.match(lines[0]!, /disk is full.*: free some space on the disk of the store/);
     if (format === 'auto') assert.deepEqual(readdirSync(disk.path), [], 'nothing is left of it');
     await disk.resize(64 * MIB);
-    const found = await result(RESTORE, '--from', to, '--store', restored);
+    const found = await result(restore, '--from', to, '--store', restored);
     assert.deepEqual([found.verified, found.readings], [true, made.readings]);
   });
 }

@@ -22,13 +22,14 @@ import { freePort, startProcess, temporaryDirectory, waitUntil } from '@tidegaug
 import type { BackupsDocument } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
 import { openStore, type Store } from '@tidegauge/storage';
+import { killUntilItEnds } from '@tidegauge/test-support/kill-until-it-ends';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { type BackupOptions, backUp as makeBackup } from '../../src/back-up.ts';
 import { findBackup } from '../../src/backup-folder.ts';
 import { drillNewest, lastVerified } from '../../src/drill.ts';
 import { checkFiles, type Manifest, readManifest } from '../../src/manifest.ts';
 import { restoreBackup } from '../../src/restore.ts';
-import { BACKUP, program, RESTORE, result } from '../backups.ts';
+import { BACKUP, backup, RESTORE, restore, result } from '../backups.ts';
 
 const folder = temporaryDirectory('backup');
 after(() => folder.remove());
@@ -72,13 +73,13 @@ test('restores a SQLite file to SQLite and to another store', { timeout: 120_000
   const [store, to] = [fresh('sqlite:'), fresh()];
   await fillStore(openStore(store), 2000);
   await withStore(store, (opened) => opened.identify('this-data'));
-  const made = await result(BACKUP, '--store', store, '--to', to);
+  const made = await result(backup, '--store', store, '--to', to);
   assert.deepEqual([made.method, made.readings.count], ['sqlite', 2000]);
   assert.deepEqual(readdirSync(made.path).sort(), ['manifest.json', 'tidegauge.db']);
   assert.equal(statSync(made.path).mode & 0o077, 0);
   const file = readFileSync(join(made.path, 'tidegauge.db'));
   for (const target of [fresh('sqlite:'), fresh('json:')]) {
-    const found = await result(RESTORE, '--from', to, '--store', target);
+    const found = await result(restore, '--from', to, '--store', target);
     assert.deepEqual([found.verified, found.readings], [true, made.readings]);
     assert.equal(await withStore(target, (opened) => opened.identity()), 'this-data');
     assert.equal((await backUp(target, fresh(), 'portable')).readings.digest, made.readings.digest);
@@ -95,7 +96,7 @@ test('refuses a backup of a new store in place of the one of the earlier backups
   await withStore(store, (opened) => opened.identify('this-data'));
   await withStore(empty, async () => {});
   const made = await backUp(store, to);
-  const { code, stderr } = await program(BACKUP, '--store', empty, '--to', to);
+  const { code, stderr } = await backup('--store', empty, '--to', to);
   assert.equal(code, 2);
   assert.match(stderr, /is a new store, not the one of the backups in .*: restore one of them to it/);
   assert.deepEqual(
@@ -160,7 +161,7 @@ test('refuses a store with data, a damaged backup, and what is no backup', { tim
   const empty = fresh();
   mkdirSync(empty);
   const refuses = async (from: string, target: string, reason: RegExp) => {
-    const { code, stderr } = await program(RESTORE, '--from', from, '--store', target);
+    const { code, stderr } = await restore('--from', from, '--store', target);
     assert.equal(code, 2, stderr);
     assert.match(stderr, reason);
     assert.equal(stderr.trim().split('\n').length, 1);
@@ -183,7 +184,7 @@ test('refuses a store with data, a damaged backup, and what is no backup', { tim
     writeFileSync(manifest, changed);
     await refuses(to, target, reason);
   }
-  const missing = await program(BACKUP, '--store', fresh('sqlite:'), '--to', fresh());
+  const missing = await backup('--store', fresh('sqlite:'), '--to', fresh());
   assert.deepEqual([missing.code, /there is no/.test(missing.stderr)], [2, true], missing.stderr);
 });
 
@@ -191,12 +192,12 @@ test('a backup that is killed leaves the earlier one, and none that looks comple
   timeout: 300_000,
 }, async () => {
   const [store, to] = [fresh('json:'), fresh()];
-  await fillStore(openStore(store), 20_000);
+  await fillStore(openStore(store), 8000);
   const first = await backUp(store, to);
   const args = [BACKUP, '--store', store, '--to', to];
   let interrupted = 0;
   const partial = () => readdirSync(to).find((name) => name.endsWith('.partial'));
-  for (const afterMs of [0, 150, 300]) {
+  for (const afterMs of [0, 60, 120]) {
     const running = startProcess({ command: process.execPath, args });
     while (running.running && partial() === undefined) await sleep(2);
     await sleep(afterMs);
@@ -240,7 +241,7 @@ test('restores a SQLite file after a restore that was killed, and never beside t
 
   const second = fresh();
   writeFileSync(`${second}-wal`, log);
-  const { code, stderr } = await program(RESTORE, '--from', to, '--store', `sqlite:${second}`);
+  const { code, stderr } = await restore('--from', to, '--store', `sqlite:${second}`);
   assert.equal(code, 2);
   assert.match(stderr, /^\S+-wal is left from another database: .*\n$/);
   assert.ok(!existsSync(second));
@@ -248,19 +249,14 @@ test('restores a SQLite file after a restore that was killed, and never beside t
 
 test('continues a restore that was killed', { timeout: 300_000 }, async () => {
   const [store, to, target] = [fresh('sqlite:'), fresh(), fresh('json:')];
-  await fillStore(openStore(store), 20_000);
+  await fillStore(openStore(store), 6000);
   for (const format of ['portable', 'auto'] as const) {
     const made = await backUp(store, to, format);
     const place = `${target}-${format}`;
-    for (const afterMs of [0, 400, 900]) {
-      const running = startProcess({
-        command: process.execPath,
-        args: [RESTORE, '--from', made.path, '--store', place],
-      });
-      while (running.running && !existsSync(join(place.slice('json:'.length), 'readings'))) await sleep(2);
-      await sleep(afterMs);
-      await running.kill();
-    }
+    const { kills } = await killUntilItEnds([RESTORE, '--from', made.path, '--store', place], () =>
+      existsSync(join(place.slice('json:'.length), 'readings')),
+    );
+    assert.ok(kills > 0, 'a restore was interrupted');
     assert.equal(await restored(made.path, place), null);
   }
 });
@@ -353,7 +349,7 @@ test('a backup is made on request, and the list shows which restore was verified
   await until(2);
   const [newest] = (await list()).backups;
   assert.deepEqual([newest!.readings, newest!.verified], [100, null]);
-  const made = await result(RESTORE, '--from', to, '--store', fresh('json:'));
+  const made = await result(restore, '--from', to, '--store', fresh('json:'));
   assert.equal(made.verified, true);
   const [verified, other] = (await list()).backups;
   assert.ok(Date.parse(verified!.verified!) > Date.parse(verified!.started));

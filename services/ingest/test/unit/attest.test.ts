@@ -7,8 +7,8 @@ import { type TestContext, test } from 'node:test';
 import { dayName } from '@tidegauge/copy';
 import { now, type Reading, toReadingDocument } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
-import { run } from '@tidegauge/service/program';
 import { compareText, openStore, type Store } from '@tidegauge/storage';
+import { runHere } from '@tidegauge/test-support/run-here';
 import { readChain } from '../../src/attest/chain.ts';
 import type { AttestedDay } from '../../src/attest/document.ts';
 import { judge } from '../../src/attest/gaps.ts';
@@ -28,8 +28,6 @@ const ARRIVED = 40;
 const LATE = 50;
 const BOILER = 'site-1/boiler';
 const DOOR = 'site-1/tür';
-// Each run of the program adds listeners of signals.
-process.setMaxListeners(0);
 
 /** Four days of two metrics with one numbering, and a device without numbers. */
 function fourDays(): Reading[] {
@@ -64,7 +62,9 @@ interface Bench {
   readonly documents: string;
   readonly store: Store;
   /** Runs the program. Resolves to its exit code and output. */
-  attest(...args: string[]): Promise<{ readonly code: number; readonly output: string }>;
+  attest(
+    ...args: string[]
+  ): Promise<{ readonly code: number; readonly output: string; readonly errors: string }>;
   verify(...args: string[]): { readonly code: number | null; readonly output: string };
 }
 
@@ -91,18 +91,9 @@ async function bench(context: TestContext): Promise<Bench> {
     documents,
     store,
     async attest(...args) {
-      const before = process.stdout.write;
-      let output = '';
-      process.stdout.write = (text: string | Uint8Array) => {
-        output += text.toString();
-        return true;
-      };
-      try {
-        const code = await run(program, [...args, '--store', url, '--data-dir', directory, '--json']);
-        return { code, output };
-      } finally {
-        process.stdout.write = before;
-      }
+      const options = ['--store', url, '--data-dir', directory, '--json'];
+      const { code, stdout, stderr } = await runHere(program, ...args, ...options);
+      return { code, output: stdout, errors: stderr };
     },
     verify(...args) {
       const { status, stdout, stderr } = spawnSync('python3', [VERIFIER, ...args], { encoding: 'utf8' });
@@ -218,17 +209,8 @@ test('random tampering with documents and exports is found', async (context) => 
 test('days that have not ended, a lost key and a changed chain are refused', async (context) => {
   const { directory, documents, attest } = await bench(context);
   const refused = async (...args: string[]) => {
-    const { write } = process.stderr;
-    let errors = '';
-    process.stderr.write = (text: string | Uint8Array) => {
-      errors += text.toString();
-      return true;
-    };
-    try {
-      assert.equal((await attest(...args)).code, 2);
-    } finally {
-      process.stderr.write = write;
-    }
+    const { code, errors } = await attest(...args);
+    assert.equal(code, 2);
     return errors;
   };
   assert.match(await refused('--to', dayName(dayOf(now()))), /has not ended/);

@@ -112,7 +112,9 @@ for (const [what, host] of [
   test(`${what} does not prevent the start, and calls are refused with the reason`, async (context) => {
     const bench = setUp(context);
     await forEach(SERVERS, SERVERS.length, async (scheme) => {
-      const store = await bench.create(`${scheme}://${scheme === 'mongodb' ? 'u:p' : 'u'}@${host}/d`);
+      const store = await bench.create(
+        `${scheme}://${scheme === 'mongodb' ? 'u:p' : 'u'}@${host}/d?connect=500`,
+      );
       await store.open();
       assert.notEqual(store.trouble, null);
       await assert.rejects(store.readings.write(batch), unavailable(/./));
@@ -128,7 +130,7 @@ test('a server that accepts connections and sends nothing does not delay the sta
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   context.after(() => server.close());
   const { port } = server.address() as { port: number };
-  const store = await setUp(context).create(`postgres://u:p@127.0.0.1:${port}/d?timeout=3000`);
+  const store = await setUp(context).create(`postgres://u:p@127.0.0.1:${port}/d?connect=3000`);
   const begun = performance.now();
   await store.open();
   assert.ok(performance.now() - begun < 10_000);

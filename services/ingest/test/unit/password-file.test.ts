@@ -15,8 +15,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '@tidegauge/process';
+import { runHere } from '@tidegauge/test-support/run-here';
 import { removePassword, setPassword, usersOf } from '../../src/direct/password-file.ts';
 import { matchesPassword, parsePasswords } from '../../src/direct/passwords.ts';
+import { program } from '../../src/direct/passwords-main.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../src/direct/passwords-main.ts', import.meta.url));
 
@@ -115,12 +117,15 @@ test('a file with a mistake, a bad name and a second command change nothing', as
 
 test('the command reads a password from standard input, and from nowhere else', async (context) => {
   const file = newFile(context);
-  const passwords = (args: readonly string[], stdin = '') =>
-    runProgram(process.execPath, [PROGRAM, ...args], {
-      accept: 'any',
-      env: { LISTEN_PASSWORDS: file },
-      input: stdin,
-    });
+  /** Without `stdin`, it is not read. */
+  const passwords = (args: readonly string[], stdin?: string) =>
+    stdin === undefined
+      ? runHere(program, ...args, '--listen-passwords', file)
+      : runProgram(process.execPath, [PROGRAM, ...args], {
+          accept: 'any',
+          env: { LISTEN_PASSWORDS: file },
+          input: stdin,
+        });
   const added = await passwords(['add', 'site-3'], 'not for logs \n');
   assert.deepEqual([added.code, added.stdout], [0, '']);
   assert.doesNotMatch(added.stderr, /not for logs/);
@@ -129,12 +134,12 @@ test('the command reads a password from standard input, and from nowhere else', 
   assert.equal((await passwords(['list'])).stdout, 'site-3\na/b\n');
   assert.equal((await passwords(['remove', 'a/b'])).code, 0);
   assert.equal((await passwords(['list'])).stdout, 'site-3\n');
-  const refused: readonly (readonly [string[], string, RegExp])[] = [
-    [['add', 'site-3', 'password'], 'x', /password/],
+  const refused: readonly (readonly [string[], string | undefined, RegExp])[] = [
+    [['add', 'site-3', 'password'], undefined, /password/],
     [['add', 'site-3'], 'one\ntwo\n', /standard input has more than one line/],
     [['add', 'site-3'], '', /the password is empty/],
-    [['add'], 'x', /USER/],
-    [['remove', 'site-4'], '', /has no user "site-4"/],
+    [['add'], undefined, /USER/],
+    [['remove', 'site-4'], undefined, /has no user "site-4"/],
   ];
   for (const [args, stdin, problem] of refused) {
     const { code, stderr } = await passwords(args, stdin);
