@@ -23,7 +23,7 @@ const SETTINGS = defineConfig({
   },
   lazyfs: {
     kind: text('a program', 'PROGRAM'),
-    help: 'LazyFS, built by hand: drops all that was not synced, and tears writes. Each cut then has its own disk.',
+    help: 'LazyFS, built manually: drops all that was not synced, and tears writes. Each cut then has its own disk.',
   },
   seed,
   quick,

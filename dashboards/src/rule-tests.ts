@@ -6,7 +6,7 @@ import { yaml } from './rule-files.ts';
 
 const EXPRESSIONS = new Map(alerts().map(({ name, expr }) => [name, expr]));
 
-/** Series, and what is asked about one alert while they exist. */
+/** Series, and what is requested about one alert while they exist. */
 interface Check {
   readonly alert: string;
   readonly intervalSeconds: number;

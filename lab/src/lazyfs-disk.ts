@@ -25,7 +25,7 @@ export interface LazyFsDisk {
 }
 
 /**
- * Mounts a disk with LazyFS (https://github.com/dsrhaslab/lazyfs; Ramos et al., VLDB 2024), which is built by hand. Needs
+ * Mounts a disk with LazyFS (https://github.com/dsrhaslab/lazyfs; Ramos et al., VLDB 2024), which is built manually. Needs
  * root and /dev/fuse.
  *
  * @param program the built program

@@ -91,21 +91,18 @@ export async function cutUnsynced(
   const results: Cut[] = [];
   let torn = 0;
   while (results.length < cuts) {
+    const write = results.length % 2 === 0 ? undefined : tornWrite(target.files, random);
+    const mostMs = random.double() * pauseMs * (write === undefined ? 1 : 4);
     const closers = new Closers();
     try {
-      const write = results.length % 2 === 0 ? undefined : tornWrite(target.files, random);
       const disk = await mountLazyFs(program, write);
       closers.add(async () => disk.remove());
       const { url, kill } = await target.start(disk.path, closers);
       const traffic = await Traffic.start(url, RATE, target.payload);
       closers.add(() => traffic.stop());
       // A spool acknowledges when the store has refused a batch for some time.
-      const first = performance.now() + FIRST_MS;
-      while (traffic.allAcknowledged.length === 0 && !disk.isCut && performance.now() < first)
-        await sleep(10, undefined, { signal });
-      const end = performance.now() + random.double() * pauseMs * (write === undefined ? 1 : 4);
-      while (!disk.isCut && performance.now() < end) await sleep(10, undefined, { signal });
-      if (disk.isCut) torn += 1;
+      await until(FIRST_MS, () => disk.isCut || traffic.allAcknowledged.length > 0, signal);
+      if (await until(mostMs, () => disk.isCut, signal)) torn += 1;
       const held = await disk.cut();
       const at = performance.now();
       // Without its disk, nothing may be acknowledged.
@@ -119,6 +116,13 @@ export async function cutUnsynced(
     if (results.length % 10 === 0) process.stderr.write(`${results.length} of ${cuts} cuts\n`);
   }
   return { cuts: results, torn };
+}
+
+/** Resolves to whether the condition is met within a time. */
+async function until(mostMs: number, condition: () => boolean, signal: AbortSignal): Promise<boolean> {
+  for (const end = performance.now() + mostMs; !condition(); await sleep(10, undefined, { signal }))
+    if (performance.now() > end) return false;
+  return true;
 }
 
 function tornWrite(files: readonly string[], random: SeededRandom): TornWrite | undefined {
