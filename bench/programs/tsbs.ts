@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { diskUsage } from '@tidegauge/lab/disk-usage';
 import { INFLUXDB_VERSION } from '@tidegauge/lab/influxdb';
 import { TSBS_VERSION } from '@tidegauge/lab/tsbs';
 import { showNumber } from '@tidegauge/loadtests/results/show-number';
@@ -13,12 +14,11 @@ import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
 import { type DataSet, findTsbs, LINE_VALUES, STEP_SECONDS, type Tsbs } from '../src/tsbs/programs.ts';
 import { compareFigures, type Figures, type TsbsQuery } from '../src/tsbs/queries.ts';
 import { SYSTEMS, type System } from '../src/tsbs/systems.ts';
-import { folderBytes } from '../src/ways/folder-bytes.ts';
 
 /**
  * `npm run bench -- tsbs`: Timescale's Time Series Benchmark Suite writes to Tidegauge and to InfluxDB by line protocol, in
- * turns, each time to an empty system. Each turn loads hours of history, waits until the system rests, writes one step of
- * all hosts a second, and then sends queries.
+ * turns, each time to an empty system. Each turn loads hours of history, waits until the system rests, writes a line of each
+ * host a second, and then sends queries.
  */
 const { quick, rounds, seed, json } = BENCH_SETTINGS;
 const settings = defineConfig({
@@ -47,17 +47,18 @@ const QUERIES: Readonly<Record<string, number>> = {
   'double-groupby-5': 12,
   'double-groupby-all': 12,
 };
-/** TSBS's default. */
+/** TSBS's default for the history. */
 const START = Date.UTC(2016, 0, 1);
 const HOUR = 3_600_000;
 /** Lines of a request of the history: some 350 KB, and the default of Telegraf. */
 const BATCH = 1000;
 /**
- * `liveSeconds`: how long all hosts send, a line a second each. `restSeconds`: a system rests when it has used little
- * processor time for so long: Tidegauge looks for work each 15 s, and InfluxDB begins ten seconds after the last write.
+ * `restSeconds`: how long a system works after the last write at least. Tidegauge computes rollups of late readings three
+ * minutes later, and InfluxDB compacts its files ten seconds later. `windowSeconds`: then it rests when it uses little
+ * processor time for so long. Tidegauge looks for work each 15 s. `liveSeconds`: how long all hosts send.
  */
-const FULL = { hours: 13, liveSeconds: 60, restSeconds: 20, queries: 20 };
-const QUICK = { hours: 2, liveSeconds: 5, restSeconds: 5, queries: 3 };
+const FULL = { hours: 13, restSeconds: 200, windowSeconds: 20, liveSeconds: 60, queries: 20 };
+const QUICK = { hours: 2, restSeconds: 1, windowSeconds: 3, liveSeconds: 5, queries: 3 };
 /** Of one core. */
 const REST_SHARE = 0.02;
 const REST_MS = 3_600_000;
@@ -79,8 +80,10 @@ type Row = Readonly<Record<string, number>>;
 /** What TSBS has generated for a number of series. */
 interface Material {
   readonly tsbs: Tsbs;
-  readonly hosts: number;
+  readonly data: DataSet;
+  /** The file of the history. */
   readonly history: string;
+  /** A file for what is sent live. */
   readonly live: string;
   readonly queries: ReadonlyMap<string, readonly TsbsQuery[]>;
   /** The first answer to the first query of each type. Every turn must give it. */
@@ -118,16 +121,14 @@ export const program = defineBench({
 });
 
 async function prepare(tsbs: Tsbs, hosts: number, directory: string, setup: Setup): Promise<Material> {
-  const { hours, liveSeconds, queries: count, seed } = setup;
-  const end = START + hours * HOUR;
-  const past: DataSet = { hosts, from: START, to: end, seed };
+  const { hours, queries: count, seed } = setup;
+  const data: DataSet = { hosts, from: START, to: START + hours * HOUR, stepSeconds: STEP_SECONDS, seed };
   const [history, live] = [join(directory, 'history'), join(directory, 'live')];
-  await tsbs.generateData(past, history);
-  await tsbs.generateData({ ...past, from: end, to: end + liveSeconds * STEP_SECONDS * 1000 }, live);
+  await tsbs.generateData(data, history);
   const queries = new Map<string, readonly TsbsQuery[]>();
   for (const [type, range] of Object.entries(QUERIES))
-    if (range < hours) queries.set(type, await tsbs.generateQueries(past, type, count));
-  return { tsbs, hosts, history, live, queries, answers: new Map() };
+    if (range < hours) queries.set(type, await tsbs.generateQueries(data, type, count));
+  return { tsbs, data, history, live, queries, answers: new Map() };
 }
 
 async function measureInTurns(
@@ -150,7 +151,7 @@ async function measureInTurns(
       }
       const rate = showNumber(trials.at(-1)![LOADED]!);
       process.stderr.write(
-        `${material.hosts * LINE_VALUES} series, round ${round + 1}/${setup.rounds}, ${system}: ${rate}/s\n`,
+        `${material.data.hosts * LINE_VALUES} series, round ${round + 1}/${setup.rounds}, ${system}: ${rate}/s\n`,
       );
     }
   }
@@ -158,37 +159,41 @@ async function measureInTurns(
 }
 
 async function measure(system: System, material: Material, setup: Setup, signal: AbortSignal): Promise<Row> {
-  const { tsbs, hosts, history, live } = material;
+  const { tsbs, data, history, live } = material;
   const { url, pids, directory } = system;
   const begun = usageOf(pids);
-  const historyMemory = watch(pids);
-  const load = { url, batch: BATCH, everySeconds: 0, creates: true };
-  const loaded = await tsbs.load(history, load);
-  await rest(pids, setup.restSeconds, signal);
+  const loadMemory = watch(pids);
+  const loaded = await tsbs.load(history, { url, batch: BATCH, everySeconds: 0, creates: true });
+  const full = usageOf(pids);
+  await rest(pids, setup, signal);
   const rested = usageOf(pids);
-  const onDisk = folderBytes(directory);
-  const loadMemory = historyMemory();
+  const onDisk = await diskUsage(directory);
+  const loadPeak = loadMemory();
 
+  const from = Math.floor(Date.now() / 1000) * 1000;
+  await tsbs.generateData({ ...data, from, to: from + setup.liveSeconds * 1000, stepSeconds: 1 }, live);
   const liveMemory = watch(pids);
+  const before = usageOf(pids);
   const started = performance.now();
-  const sent = await tsbs.load(live, { url, batch: hosts, everySeconds: 1, creates: false });
+  const sent = await tsbs.load(live, { url, batch: data.hosts, everySeconds: 1, creates: false });
   const seconds = (performance.now() - started) / 1000;
-  const ended = usageOf(pids);
-  const runMemory = liveMemory();
+  const after = usageOf(pids);
+  const livePeak = liveMemory();
   const stored = await system.stored();
   if (stored !== loaded.values + sent.values)
     throw new Error(`TSBS wrote ${loaded.values + sent.values} values, and ${stored} are stored`);
   return {
     [LOADED]: loaded.values / loaded.seconds,
-    'CPU µs/value': ((rested.cpu - begun.cpu) * 1e6) / loaded.values,
+    'CPU µs/value while it loads': ((full.cpu - begun.cpu) * 1e6) / loaded.values,
+    'CPU µs/value until it rests': ((rested.cpu - full.cpu) * 1e6) / loaded.values,
     'bytes written/value': (rested.written - begun.written) / loaded.values,
     'bytes on disk/value': onDisk / loaded.values,
-    'largest memory without files, MiB': loadMemory.anonymous / 2 ** 20,
-    'largest memory, MiB': loadMemory.resident / 2 ** 20,
-    'live: CPU % of a core': (100 * (ended.cpu - rested.cpu)) / seconds,
-    'live: bytes written/value': (ended.written - rested.written) / sent.values,
-    'live: memory without files, MiB': runMemory.anonymous / 2 ** 20,
-    'live: memory, MiB': runMemory.resident / 2 ** 20,
+    'largest memory without files, MiB': loadPeak.anonymous / 2 ** 20,
+    'largest memory, MiB': loadPeak.resident / 2 ** 20,
+    'live: CPU % of a core': (100 * (after.cpu - before.cpu)) / seconds,
+    'live: bytes written/value': (after.written - before.written) / sent.values,
+    'live: memory without files, MiB': livePeak.anonymous / 2 ** 20,
+    'live: memory, MiB': livePeak.resident / 2 ** 20,
     ...(await askAll(system, material)),
   };
 }
@@ -219,12 +224,18 @@ function watch(pids: readonly number[]): () => Memory {
   };
 }
 
-/** Waits until the processes have used little processor time for some seconds. @throws {Error} not within an hour */
-async function rest(pids: readonly number[], seconds: number, signal: AbortSignal): Promise<void> {
-  for (const deadline = performance.now() + REST_MS; ; ) {
+/** Waits until the processes use little processor time. @throws {Error} not within an hour */
+async function rest(
+  pids: readonly number[],
+  { restSeconds, windowSeconds }: Setup,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = performance.now() + REST_MS;
+  await sleep(restSeconds * 1000, undefined, { signal });
+  for (;;) {
     const before = usageOf(pids).cpu;
-    await sleep(seconds * 1000, undefined, { signal });
-    if (usageOf(pids).cpu - before < REST_SHARE * seconds) return;
+    await sleep(windowSeconds * 1000, undefined, { signal });
+    if (usageOf(pids).cpu - before < REST_SHARE * windowSeconds) return;
     if (performance.now() > deadline) throw new Error('a system still works an hour after the last write');
   }
 }

@@ -4,7 +4,7 @@ import { queriesIn, type TsbsQuery } from './queries.ts';
 
 /** Values of a line of the use case cpu-only. Each is a series. */
 export const LINE_VALUES = 10;
-/** Seconds between two lines of a host, TSBS's default. */
+/** TSBS's default for the time between two lines of a host. */
 export const STEP_SECONDS = 10;
 const LOADED = /^loaded (\d+) metrics in ([\d.]+)sec/m;
 
@@ -14,6 +14,9 @@ export interface DataSet {
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
+  /** From one line of a host to the next. */
+  readonly stepSeconds: number;
+  /** Hosts have the same tags in all data of a seed. */
   readonly seed: number;
 }
 
@@ -50,7 +53,7 @@ export async function findTsbs(): Promise<Tsbs> {
   const loader = await buildTsbs('tsbs_load_influx');
   return {
     async generateData(set, file) {
-      const args = [...argumentsOf(set), `--log-interval=${STEP_SECONDS}s`, `--file=${file}`];
+      const args = [...argumentsOf(set), `--log-interval=${set.stepSeconds}s`, `--file=${file}`];
       await runProgram(data, args, { timeoutMs: Number.POSITIVE_INFINITY });
     },
     async generateQueries(set, type, count) {

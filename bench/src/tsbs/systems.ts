@@ -43,7 +43,7 @@ export const SYSTEMS: Readonly<Record<string, (directory: string) => Promise<Sys
  * which never change, are left out, because a device has at most eight segments.
  */
 async function startTidegauge(directory: string): Promise<System> {
-  await mkdir(directory);
+  await mkdir(directory, { mode: 0o700 });
   const store = `sqlite:${directory}/tidegauge.db`;
   const ingest = await startIngestProcess({
     STORE: store,

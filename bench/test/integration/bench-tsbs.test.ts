@@ -28,6 +28,8 @@ test('bench tsbs --quick loads both systems, whose answers are equal', (t) => {
   const { results } = JSON.parse(readFileSync(json, 'utf8'));
   const [{ series, summary }] = results;
   assert.equal(series, 100);
+  // The kernel counts processor time in steps of 10 ms.
   for (const { figures } of summary)
-    for (const [label, figure] of Object.entries(figures)) assert.ok((figure as number) > 0, label);
+    for (const [label, figure] of Object.entries(figures))
+      assert.ok((figure as number) > 0 || (figure === 0 && label.includes('CPU')), `${label}: ${figure}`);
 });
