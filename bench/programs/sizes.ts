@@ -25,6 +25,8 @@ const settings = defineConfig({
 interface Result {
   readonly data: string;
   readonly readings: number;
+  /** Readings that a later one of their series and time replaced before. */
+  readonly replaced: number;
   readonly digest: string;
   readonly sizes: Readonly<Record<string, Size>>;
 }
@@ -62,13 +64,14 @@ async function measure(
   const sinks = new Map<string, Sink>();
   for (const [name, place] of places) sinks.set(name, await place.create(data));
   const source = new SeriesDigests();
-  for await (const batch of DATA_SETS[data]!.readings(quick)) {
+  const tally = { replaced: 0 };
+  for await (const batch of DATA_SETS[data]!.readings(quick, tally)) {
     signal.throwIfAborted();
     source.add(batch);
     await Promise.all([...sinks.values()].map((sink) => sink.write(batch)));
   }
   const { readings, digest } = source.sum();
-  say(`${data}: ${readings} readings are written`);
+  say(`${data}: ${readings} readings are written, ${tally.replaced} replaced`);
   const sizes: Record<string, Size> = {};
   for (const [name, sink] of sinks) {
     sizes[name] = await sink.measure();
@@ -85,7 +88,7 @@ async function measure(
     await sink.close();
     say(`${data}, ${name}: ${(sizes[name].bytes / readings).toFixed(2)} bytes per reading, digest equal`);
   }
-  return { data, readings, digest, sizes };
+  return { data, readings, ...tally, digest, sizes };
 }
 
 function tableOf(results: readonly Result[], stores: readonly string[]): string {

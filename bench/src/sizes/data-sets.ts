@@ -1,17 +1,26 @@
 import type { Reading } from '@tidegauge/readings';
-import { readBuoy, readGlucose, readTurbines } from './real-data.ts';
+import { type Row, readBuoy, readGlucose, readTurbines } from './real-data.ts';
 import { KINDS, readSimulated } from './simulated.ts';
 
+export interface Tally {
+  replaced: number;
+}
+
 export interface DataSet {
-  /** Its readings by time, in batches. @param quick a small part */
-  readings(quick: boolean): AsyncIterable<readonly Reading[]>;
+  /**
+   * Its readings by time, in batches.
+   *
+   * @param quick a small part
+   * @param tally counts readings that a later one of their series and time replaces
+   */
+  readings(quick: boolean, tally: Tally): AsyncIterable<readonly Reading[]>;
 }
 
 /** Data sets by name: three that people measured, and a sensor of the simulator for each kind of signal. */
 export const DATA_SETS: Readonly<Record<string, DataSet>> = {
-  turbines: { readings: (quick) => asHistory(readTurbines, quick) },
-  glucose: { readings: (quick) => asHistory(readGlucose, quick) },
-  buoy: { readings: (quick) => asHistory(readBuoy, quick) },
+  turbines: { readings: (...args) => asHistory(readTurbines, ...args) },
+  glucose: { readings: (...args) => asHistory(readGlucose, ...args) },
+  buoy: { readings: (...args) => asHistory(readBuoy, ...args) },
   ...Object.fromEntries(
     KINDS.map((kind) => [kind, { readings: (quick: boolean) => readSimulated(kind, quick) } as const]),
   ),
@@ -20,13 +29,6 @@ export const DATA_SETS: Readonly<Record<string, DataSet>> = {
 const BATCH = 5000;
 const QUICK_ROWS = 5000;
 
-export interface Row {
-  readonly device: string;
-  /** Microseconds since the epoch. */
-  readonly time: number;
-  readonly values: readonly (readonly [metric: string, value: number])[];
-}
-
 /**
  * The readings of a table as `tidegauge import` stores them: received at their own time, and of two with one time the one of
  * the later row.
@@ -34,6 +36,7 @@ export interface Row {
 async function* asHistory(
   read: () => AsyncIterable<Row>,
   quick: boolean,
+  tally: Tally,
 ): AsyncGenerator<readonly Reading[]> {
   const byTime = new Map<number, Map<string, Reading>>();
   let rows = 0;
@@ -44,7 +47,9 @@ async function* asHistory(
     byTime.set(time, found);
     for (const [metric, value] of values) {
       const stamp = { received: time, boot: null, seq: null, quality: 'ok' } as const;
-      found.set(`${device} ${metric}`, { device, metric, time, value, ...stamp });
+      const series = `${device} ${metric}`;
+      if (found.has(series)) tally.replaced += 1;
+      found.set(series, { device, metric, time, value, ...stamp });
     }
   }
   let batch: Reading[] = [];

@@ -6,11 +6,17 @@ import { gunzipSync } from 'node:zlib';
 import { installPythonPackages } from '@tidegauge/lab/python-packages';
 import { runProgram, temporaryDirectory } from '@tidegauge/process';
 import { parseTime } from '@tidegauge/readings';
-import type { Row } from './data-sets.ts';
 
 // Licences and attributions are in docs/measurements.md. The packages are only unpacked: nothing of them runs.
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
 const SITE = 'import sysconfig; print(sysconfig.get_path("purelib"))';
+
+export interface Row {
+  readonly device: string;
+  /** Microseconds since the epoch. */
+  readonly time: number;
+  readonly values: readonly (readonly [metric: string, value: number])[];
+}
 
 /** La Haute Borne: four wind turbines in 2014 and 2015, averages of ten minutes, with an offset from UTC in each time. */
 export async function* readTurbines(): AsyncGenerator<Row> {
