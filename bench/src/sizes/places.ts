@@ -10,6 +10,7 @@ import { startPostgres } from '@tidegauge/lab/postgres';
 import { temporaryDirectory } from '@tidegauge/process';
 import type { Reading } from '@tidegauge/readings';
 import { openStore, type Store } from '@tidegauge/storage';
+import { InfluxFields } from './influx-fields.ts';
 import { ParquetFile, readParquet } from './parquet-file.ts';
 
 /** Where a store keeps data sets, each in its own database or file. */
@@ -45,6 +46,7 @@ export interface Size {
 export const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
   sqlite: startSqlite,
   influxdb: startInflux,
+  'influxdb-fields': startInfluxFields,
   postgres: startPostgresPlace,
   cassandra: startCassandraPlace,
   parquet: startParquet,
@@ -140,10 +142,24 @@ async function startInflux(): Promise<Place> {
   const server = await startInfluxDb(null, { compactsAtOnce: true });
   return {
     create: (name) =>
-      storeSink(`influxdb://127.0.0.1:${server.port}/${name}`, async () => {
-        await untilCompacted(server.directory, name);
-        return { bytes: await diskUsage(join(server.directory, 'data', name)) };
-      }),
+      storeSink(`influxdb://127.0.0.1:${server.port}/${name}`, () => compactedSize(server.directory, name)),
+    stop: () => server.stop(),
+  };
+}
+
+async function startInfluxFields(): Promise<Place> {
+  const server = await startInfluxDb(null, { compactsAtOnce: true });
+  return {
+    async create(name) {
+      await server.query(`create database "${name}"`);
+      const fields = new InfluxFields(server, name);
+      return {
+        write: (readings) => fields.write(readings),
+        measure: () => compactedSize(server.directory, name),
+        read: () => fields.read(),
+        close: async () => {},
+      };
+    },
     stop: () => server.stop(),
   };
 }
@@ -154,7 +170,7 @@ const COMPACTED_MS = 300_000;
 const QUIET_POLLS = 10;
 
 /** Waits until the log of a database is empty, and each shard is one file. */
-async function untilCompacted(directory: string, database: string): Promise<void> {
+async function compactedSize(directory: string, database: string): Promise<Size> {
   const late = performance.now() + COMPACTED_MS;
   for (let [quiet, before] = [0, '']; quiet < QUIET_POLLS; ) {
     if (performance.now() > late) throw new Error(`InfluxDB has not compacted ${database}: ${before}`);
@@ -167,6 +183,7 @@ async function untilCompacted(directory: string, database: string): Promise<void
     quiet = isDone ? quiet + 1 : 0;
     before = now;
   }
+  return { bytes: await diskUsage(join(directory, 'data', database)) };
 }
 
 function filesIn(folder: string, pattern: RegExp) {
