@@ -22,9 +22,9 @@ export interface Place {
 /** A data set in a store. */
 export interface Sink {
   write(readings: readonly Reading[]): Promise<void>;
-  /** Writes all to the disk in its final form, and measures it. Further figures are for people. */
+  /** Brings all that was written into its final form on the disk, and measures it. Called once. */
   measure(): Promise<Size>;
-  /** All readings, series by series, each by time. */
+  /** All readings, series by series, each by time. Call it after `measure`. */
   read(): AsyncIterable<readonly Reading[]>;
   close(): Promise<void>;
 }
