@@ -3,13 +3,22 @@ import { parseTime, QUALITIES, type Reading } from '@tidegauge/readings';
 import { fetchFor } from '@tidegauge/service';
 
 const WRITE_MS = 60_000;
+/** Readings of a query, on average. */
 const PAGE = 50_000;
+
+interface Series {
+  readonly device: string;
+  readonly metric: string;
+  readonly first: number;
+  last: number;
+  count: number;
+}
 
 /** Writes readings to InfluxDB as its users would: each part of a reading is a field with a type of InfluxDB. */
 export class InfluxFields {
   readonly #server: InfluxDb;
   readonly #database: string;
-  readonly #series = new Map<string, Pick<Reading, 'device' | 'metric'>>();
+  readonly #series = new Map<string, Series>();
 
   constructor(server: InfluxDb, database: string) {
     this.#server = server;
@@ -17,7 +26,13 @@ export class InfluxFields {
   }
 
   async write(readings: readonly Reading[]): Promise<void> {
-    for (const { device, metric } of readings) this.#series.set(`${device} ${metric}`, { device, metric });
+    for (const { device, metric, time } of readings) {
+      const name = `${device} ${metric}`;
+      const series = this.#series.get(name) ?? { device, metric, first: time, last: time, count: 0 };
+      series.last = time;
+      series.count += 1;
+      this.#series.set(name, series);
+    }
     const url = `${this.#server.url}/write?db=${this.#database}&precision=u`;
     const body = readings.map(lineOf).join('\n');
     const response = await fetchFor('write to InfluxDB', url, { method: 'POST', body, timeoutMs: WRITE_MS });
@@ -25,21 +40,19 @@ export class InfluxFields {
   }
 
   async *read(): AsyncGenerator<readonly Reading[]> {
-    for (const { device, metric } of this.#series.values()) {
-      for (let after = -1; ; ) {
-        const where = `device = '${device}' and metric = '${metric}' and time > ${after}u`;
+    for (const { device, metric, first, last, count } of this.#series.values()) {
+      const span = Math.ceil(((last - first + 1) * PAGE) / Math.max(PAGE, count));
+      for (let from = first; from <= last; from += span) {
+        const where = `device = '${device}' and metric = '${metric}' and time >= ${from}u and time < ${from + span}u`;
         const rows = await this.#server.query(
-          `select value, delay, quality, boot, seq from readings where ${where} order by time limit ${PAGE}`,
+          `select value, delay, quality, boot, seq from readings where ${where}`,
           this.#database,
         );
-        if (rows.length === 0) break;
-        const page = rows.map(([at, value, delay, quality, boot, seq]) => {
+        yield rows.map(([at, value, delay, quality, boot, seq]) => {
           const time = parseTime(at)!;
           const received = time + (delay as number);
           return { device, metric, time, value, received, quality: QUALITIES[quality as number], boot, seq };
         }) as Reading[];
-        yield page;
-        after = page.at(-1)!.time;
       }
     }
   }
