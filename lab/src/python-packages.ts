@@ -27,7 +27,8 @@ export async function installPythonPackages(name: string, requirements: string):
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--require-hashes'];
     await runProgram(
       join(directory, 'bin/python'),
-      [...pip, '--only-binary=:all:', '--requirement', requirements],
+      // The list is complete, because each package needs a hash.
+      [...pip, '--no-deps', '--only-binary=:all:', '--requirement', requirements],
       { timeoutMs: TIMEOUT_MS },
     );
   });
