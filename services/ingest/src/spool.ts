@@ -45,6 +45,7 @@ export class Spool {
   #next = 0;
   #bytes = 0;
   #waiting: Append[] = [];
+  /** Bytes that wait or are being written. */
   #waitingBytes = 0;
   /** Serializes file operations. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -87,7 +88,7 @@ export class Spool {
   }
 
   get empty(): boolean {
-    return this.#sealed.length === 0 && this.#active === null && this.#waiting.length === 0;
+    return this.#sealed.length === 0 && this.#active === null && this.#waitingBytes === 0;
   }
 
   /** Receive time of the oldest message, microseconds since the epoch; null when there is none. */
@@ -167,7 +168,6 @@ export class Spool {
     const group = this.#waiting;
     this.#waiting = [];
     const data = Buffer.concat(group.map((append) => append.data));
-    this.#waitingBytes -= data.length;
     let kept = false;
     try {
       this.#active ??= await this.#create(group[0]!.since);
@@ -179,6 +179,7 @@ export class Spool {
       kept = true;
       this.#active.bytes += data.length;
       this.#bytes += data.length;
+      this.#waitingBytes -= data.length;
       if (this.#trouble !== null) this.#logger.info('the spool can be written again');
       this.#trouble = null;
       if (this.#active.bytes >= SEGMENT_BYTES) await this.#seal();
@@ -186,7 +187,10 @@ export class Spool {
       if (this.#trouble === null) this.#logger.error({ err: error }, 'the spool cannot be written');
       this.#trouble = `the spool cannot be written: ${(error as Error).message}`;
       // After a failed fsync the contents after the last complete entry are unknown, so a new segment is started.
-      if (!kept) await this.#seal().catch(() => {});
+      if (!kept) {
+        await this.#seal().catch(() => {});
+        this.#waitingBytes -= data.length;
+      }
     }
     for (const { done } of group) done(kept);
     this.#collect(data.length);
