@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { now } from '@tidegauge/readings';
 import { ConfigError, type Logger } from '@tidegauge/service';
 import { collectGarbage } from './heap.ts';
-import { replaceFile } from './replace-file.ts';
+import { replaceFile, syncDirectory } from './replace-file.ts';
 import { eachEntry, encodeEntry, type SpoolEntry, soundBytes, splitEntries } from './spool-entry.ts';
 
 const NAME = /^\d{12}\.spool$/;
@@ -69,6 +69,8 @@ export class Spool {
   *recover(): Generator<SpoolEntry> {
     try {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      // A process that was killed can have removed a segment without a sync: see `remove`.
+      syncDirectory(this.#directory);
       const names = readdirSync(this.#directory).filter((name) => NAME.test(name));
       for (const name of names.toSorted()) yield* this.#recoverSegment(name);
     } catch (error) {

@@ -1,16 +1,83 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
+import { createLogger } from '@tidegauge/service';
+import { seeded } from '@tidegauge/workload';
+import { Spool } from '../../src/spool.ts';
+import { encodeEntry } from '../../src/spool-entry.ts';
+import { Disk } from '../simulation/disk.ts';
 import { explore, reportOf } from '../simulation/explore.ts';
+import { SPOOL } from '../simulation/ingest-process.ts';
 import { MUTANTS } from '../simulation/mutants.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+import { realTurn, useWorld } from '../simulation/world.ts';
 
 const SECONDS = 20;
 const MOST_SECONDS = 60;
 
+const ENTRY = { source: 'mqtt', part: null, topic: 't', format: 'auto', received: 1 } as const;
+const entryOf = (text: string) => ({ ...ENTRY, payload: Buffer.from(text) });
+const openSpool = () => new Spool(SPOOL, 10_000, createLogger('test', 'silent'));
+type Work = (spool: Spool, disk: Disk) => Promise<void>;
+
+/** Runs `work` until it ends, or until it freezes the disk, which kills the process. */
+async function run(work: Work, time: VirtualTime, disk: Disk): Promise<void> {
+  const spool = openSpool();
+  assert.deepEqual([...spool.recover()], []);
+  const end = work(spool, disk).then(() => true);
+  await realTurn();
+  for (let timer = time.next(); timer !== null && !disk.isFrozen; timer = time.next()) {
+    timer.run();
+    await realTurn();
+  }
+  assert.ok(disk.isFrozen || (await end));
+  disk.onOperation = () => {};
+  disk.endProcess();
+}
+
+/** Does work on many disks, and asserts that no message is recovered then, also after a power cut. */
+async function leavesNothing(work: Work): Promise<void> {
+  for (let seed = 0; seed < 50; seed++) {
+    const random = seeded(seed);
+    const time = new VirtualTime(0, random.double);
+    const disk = new Disk(time, random);
+    useWorld({ time, disk, random: random.double });
+    try {
+      await run(work, time, disk);
+      assert.deepEqual([...openSpool().recover()], []);
+      // The process stores corrections without the spool meanwhile.
+      disk.cutPower();
+      assert.deepEqual([...openSpool().recover()], [], `seed ${seed}`);
+    } finally {
+      useWorld(null);
+    }
+  }
+}
+
+test('a removed segment does not return, also when the process was killed before the removal was synced', async () => {
+  await leavesNothing(async (spool, disk) => {
+    await spool.append([entryOf('1')]);
+    const segment = (await spool.oldest())!;
+    disk.onOperation = (what) => {
+      if (what.startsWith('sync')) disk.isFrozen = true;
+    };
+    await spool.remove(segment);
+  });
+});
+
+test('messages that a full disk did not take do not return', async () => {
+  await leavesNothing(async (spool, disk) => {
+    disk.free = encodeEntry(entryOf('1')).length + 1;
+    const kept = await Promise.all(['1', '2'].map((text) => spool.append([entryOf(text)])));
+    assert.deepEqual(kept, [false, false]);
+  });
+});
+
 test(`schedules of new seeds keep what ingest promises, for ${SECONDS} s`, async (context) => {
   const found = await explore(randomInt(2 ** 31), { seconds: SECONDS });
-  context.diagnostic(reportOf(found).trimEnd());
-  assert.equal(found.failure, null, reportOf(found));
+  const report = await reportOf(found);
+  context.diagnostic(report.trimEnd());
+  assert.equal(found.failure, null, report);
   assert.ok(found.schedules > 0);
 });
 

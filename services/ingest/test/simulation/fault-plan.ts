@@ -42,11 +42,6 @@ export class FaultPlan {
     this.end = Math.max(LEAST_MS, 0.45 * plan.messages * plan.pauseMs);
   }
 
-  get isDiskFailing(): boolean {
-    const { disk } = this.#parts;
-    return disk.failsSync || disk.free !== Number.POSITIVE_INFINITY;
-  }
-
   start(): void {
     const { faults, hasCuts, hasClockSteps } = this.#plan;
     for (const fault of faults) this.#planWindows(fault);

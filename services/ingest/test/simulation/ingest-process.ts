@@ -112,7 +112,14 @@ export class IngestProcess {
   /** @param settled called when the message may be acknowledged */
   accept({ topic, text }: Message, dup: boolean, settled: () => void): void {
     const payload = bytesOf(text);
-    const message = { topic, payload, qos: 1, retain: false, dup, size: payload.length + topic.length } as const;
+    const message = {
+      topic,
+      payload,
+      qos: 1,
+      retain: false,
+      dup,
+      size: payload.length + topic.length,
+    } as const;
     const { accept } = this.#options.mistake;
     if (accept === undefined) this.#pipeline!.accept(message, { settled });
     else accept(this.#pipeline!, message, { settled });

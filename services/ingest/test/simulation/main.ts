@@ -17,7 +17,10 @@ const { seconds, seed, schedules, mutant: name } = values;
 const mutant = MUTANTS.find((each) => each.name === name) ?? null;
 if (name !== undefined && mutant === null)
   throw new Error(`there is no mutant ${name}: choose from ${MUTANTS.map((each) => each.name).join(', ')}`);
-const most = { seconds: Number(seconds), ...(schedules === undefined ? {} : { schedules: Number(schedules) }) };
+const most = {
+  seconds: Number(seconds),
+  ...(schedules === undefined ? {} : { schedules: Number(schedules) }),
+};
 const found = await explore(seed === undefined ? randomInt(2 ** 31) : Number(seed), most, mutant);
-process.stdout.write(reportOf(found));
+process.stdout.write(await reportOf(found));
 process.exitCode = found.failure === null ? 0 : 1;

@@ -47,6 +47,8 @@ export class ModelFile {
   #cached = new Content();
   #synced = new Content();
   #unsynced: Change[] = [];
+  /** Changes that are on the disk, or lost. */
+  #settled = 0;
 
   /** What processes read. */
   get bytes(): Buffer {
@@ -68,25 +70,31 @@ export class ModelFile {
 
   /** Begins a sync: the function that is returned ends it. What is written meanwhile is not synced. */
   beginSync(): () => void {
-    const changes = this.#unsynced.length;
+    const end = this.#settled + this.#unsynced.length;
     return () => {
-      for (const change of this.#unsynced.splice(0, changes)) this.#synced.apply(change);
+      for (const change of this.#settle(end - this.#settled)) this.#synced.apply(change);
     };
   }
 
   /** A sync that failed: Linux counts the changes as written, so no later sync writes them. */
   loseUnsynced(): void {
-    this.#unsynced = [];
+    this.#settle(this.#unsynced.length);
   }
 
   cutPower(random: Random): void {
-    for (const change of this.#unsynced) {
+    for (const change of this.#settle(this.#unsynced.length)) {
       const kept = 'length' in change ? change : keptPart(change, random);
       if (random.below(3) > 0) this.#synced.apply(kept);
     }
-    this.#unsynced = [];
     this.#cached = new Content();
     this.#cached.apply({ at: 0, data: this.#synced.bytes });
+  }
+
+  /** Takes the oldest changes that are not synced. Another sync can have taken them. */
+  #settle(changes: number): Change[] {
+    const taken = this.#unsynced.splice(0, Math.max(0, changes));
+    this.#settled += taken.length;
+    return taken;
   }
 
   #change(change: Change): void {

@@ -9,6 +9,8 @@ export class Folder {
   names = new Map<string, ModelFile>();
   #synced = new Map<string, ModelFile>();
   #unsynced: NameChange[] = [];
+  /** Changes that are on the disk. */
+  #settled = 0;
 
   change(change: NameChange): void {
     apply(this.names, change);
@@ -16,17 +18,21 @@ export class Folder {
   }
 
   beginSync(): () => void {
-    const changes = this.#unsynced.length;
-    return () => {
-      for (const change of this.#unsynced.splice(0, changes)) apply(this.#synced, change);
-    };
+    const end = this.#settled + this.#unsynced.length;
+    return () => this.#settle(Math.max(0, end - this.#settled));
   }
 
   cutPower(random: Random): void {
-    const kept = random.below(this.#unsynced.length + 1);
-    for (const change of this.#unsynced.slice(0, kept)) apply(this.#synced, change);
+    this.#settle(random.below(this.#unsynced.length + 1));
     this.#unsynced = [];
     this.names = new Map(this.#synced);
+  }
+
+  #settle(changes: number): void {
+    for (const change of this.#unsynced.splice(0, changes)) {
+      apply(this.#synced, change);
+      this.#settled++;
+    }
   }
 }
 

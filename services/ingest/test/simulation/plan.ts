@@ -52,7 +52,8 @@ const MOST_MESSAGES = 120;
 
 export function makePlan(random: Random): Plan {
   const oneOf = <T>(values: readonly T[]): T => values[random.below(values.length)]!;
-  const some = (share: number, most: number): number => (random.double() < share ? random.double() * most : 0);
+  const some = (share: number, most: number): number =>
+    random.double() < share ? random.double() * most : 0;
   const isOn = (share: number): boolean => random.double() < share;
   const hasDisk = isOn(0.3);
   return {
@@ -90,6 +91,22 @@ export function makePlan(random: Random): Plan {
     hasClockSteps: isOn(0.3),
     operations: oneOf([100, 500, 3000]),
   };
+}
+
+/** Plans with a feature, a fault or messages less. */
+export function* smallerPlans(plan: Plan): Generator<Plan> {
+  const { messages, faults, ends, sent } = plan;
+  if (messages > 1) yield { ...plan, messages: messages >> 1 };
+  for (const fault of faults) yield { ...plan, faults: faults.filter((other) => other !== fault) };
+  for (const end of ends) yield { ...plan, ends: ends.filter((other) => other !== end) };
+  if (plan.hasCuts) yield { ...plan, hasCuts: false };
+  if (plan.hasClockSteps) yield { ...plan, hasClockSteps: false };
+  if (plan.gatewayDevices > 0) yield { ...plan, gatewayDevices: 0 };
+  if (plan.httpClients > 0) yield { ...plan, httpClients: 0 };
+  if (plan.sensors > 1) yield { ...plan, sensors: 1 };
+  for (const [name, share] of Object.entries(sent))
+    if (share > 0) yield { ...plan, sent: { ...sent, [name]: 0 } };
+  if (messages > 1) yield { ...plan, messages: messages - 1 };
 }
 
 export function isOfDisk(fault: Fault): boolean {

@@ -27,9 +27,12 @@ const MOST_STEPS = 2_000_000;
 /** The longest time without a process, milliseconds. */
 const DOWN_MS = 5000;
 const MOST_ENDS = 4;
+/** The errors of a disk that is full or fails. */
+const OF_DISK = /ENOSPC|EIO/;
 
 export interface Outcome {
   readonly seed: number;
+  readonly plan: Plan;
   /** The same for each run of a seed. */
   readonly hash: string;
   /** Null: everything was as it must be. */
@@ -45,6 +48,8 @@ export interface RunOptions {
   /** A folder for the files of the quarantine. */
   readonly folder: string;
   readonly mutant?: Mutant | null;
+  /** Default: that of the seed. */
+  readonly plan?: Plan;
   readonly keepsLines?: boolean;
 }
 
@@ -84,14 +89,15 @@ class Simulation {
   #limit: number;
   #failure: string | null = null;
 
-  constructor(seed: number, { folder, mutant = null, keepsLines = false }: RunOptions) {
+  constructor(seed: number, { folder, mutant = null, plan, keepsLines = false }: RunOptions) {
     this.#seed = seed;
     this.#folder = folder;
     this.#mutant = mutant;
     this.#trace = new Trace(keepsLines);
     let streams = 0;
     const stream = () => seeded(seed, streams++);
-    this.#plan = makePlan(stream());
+    const usual = makePlan(stream());
+    this.#plan = plan ?? usual;
     this.#nodeRandom = stream();
     this.#ends = stream();
     this.#time = new VirtualTime(START_MS, () => this.#nodeRandom.double());
@@ -132,6 +138,7 @@ class Simulation {
     const { hash, steps, lines } = this.#trace;
     return {
       seed: this.#seed,
+      plan: this.#plan,
       ...{ hash, steps, failure: this.#failure, processes: this.#processes },
       seconds: this.#time.now / 1000,
       lines: lines ?? [],
@@ -197,8 +204,9 @@ class Simulation {
   /** A process ends itself when its disk fails, and is started again. */
   #broken(process: IngestProcess, error: unknown): void {
     if (process.isKilled) return;
-    if (this.#faults.isDiskFailing) this.#ended = 'kill';
-    else this.#fail(`ingest ended: ${(error as Error).message}`);
+    const { message } = error as Error;
+    if (OF_DISK.test(message)) this.#ended = 'kill';
+    else this.#fail(`ingest ended: ${message}`);
   }
 
   /** Decides when the process ends, and how. */
@@ -216,16 +224,19 @@ class Simulation {
 
   #stop(): void {
     const process = this.#process!;
+    if (process.isStopping) return;
     if (process.pipeline === null) {
       this.#ended = 'kill';
       return;
     }
-    process.stop(() => this.#traffic.cut()).then(
-      () => {
-        if (!process.isKilled) this.#ended = 'stop';
-      },
-      (error: unknown) => this.#broken(process, error),
-    );
+    process
+      .stop(() => this.#traffic.cut())
+      .then(
+        () => {
+          if (!process.isKilled) this.#ended = 'stop';
+        },
+        (error: unknown) => this.#broken(process, error),
+      );
   }
 
   #endProcess(end: End): void {

@@ -76,7 +76,8 @@ export class Traffic {
       const connection = broker ?? this.#addConnection(SENSOR_WINDOW);
       return () => connection.publish(make());
     };
-    const names = (prefix: string, count: number) => Array.from({ length: count }, (_, place) => prefix + place);
+    const names = (prefix: string, count: number) =>
+      Array.from({ length: count }, (_, place) => prefix + place);
     for (const name of names('s', sensors))
       this.#publishers.push(publish(() => this.#sensors.single(name, this.#at)));
     const behind = names('d', gatewayDevices);

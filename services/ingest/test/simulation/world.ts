@@ -134,7 +134,13 @@ function replaceFiles(): void {
   });
 }
 
-function writeSync(disk: Disk, descriptor: number, data: Uint8Array, offset = 0, length = data.length): number {
+function writeSync(
+  disk: Disk,
+  descriptor: number,
+  data: Uint8Array,
+  offset = 0,
+  length = data.length,
+): number {
   return disk.write(descriptor, data.subarray(offset, offset + length), null);
 }
 
