@@ -230,7 +230,10 @@ export class Spool {
     } finally {
       await handle.close();
     }
-    if (bytes === 0) await unlink(join(this.#directory, file));
+    if (bytes > 0) return;
+    await unlink(join(this.#directory, file));
+    // It can contain complete messages that were not kept. Like a removed segment, it must not reappear.
+    await this.#syncDirectory();
   }
 
   async #syncDirectory(): Promise<void> {
