@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { now } from '@tidegauge/readings';
 import { ConfigError, type Logger } from '@tidegauge/service';
 import { collectGarbage } from './heap.ts';
-import { replaceFile } from './replace-file.ts';
+import { replaceFile, syncDirectory } from './replace-file.ts';
 import { eachEntry, encodeEntry, type SpoolEntry, soundBytes, splitEntries } from './spool-entry.ts';
 
 const NAME = /^\d{12}\.spool$/;
@@ -45,6 +45,7 @@ export class Spool {
   #next = 0;
   #bytes = 0;
   #waiting: Append[] = [];
+  /** Bytes that wait or are being written. */
   #waitingBytes = 0;
   /** Serializes file operations. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -68,6 +69,8 @@ export class Spool {
   *recover(): Generator<SpoolEntry> {
     try {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      // A process that was killed can have removed a segment without a sync: see `remove`.
+      syncDirectory(this.#directory);
       const names = readdirSync(this.#directory).filter((name) => NAME.test(name));
       for (const name of names.toSorted()) yield* this.#recoverSegment(name);
     } catch (error) {
@@ -87,7 +90,7 @@ export class Spool {
   }
 
   get empty(): boolean {
-    return this.#sealed.length === 0 && this.#active === null && this.#waiting.length === 0;
+    return this.#sealed.length === 0 && this.#active === null && this.#waitingBytes === 0;
   }
 
   /** Receive time of the oldest message, microseconds since the epoch; null when there is none. */
@@ -167,7 +170,6 @@ export class Spool {
     const group = this.#waiting;
     this.#waiting = [];
     const data = Buffer.concat(group.map((append) => append.data));
-    this.#waitingBytes -= data.length;
     let kept = false;
     try {
       this.#active ??= await this.#create(group[0]!.since);
@@ -179,6 +181,7 @@ export class Spool {
       kept = true;
       this.#active.bytes += data.length;
       this.#bytes += data.length;
+      this.#waitingBytes -= data.length;
       if (this.#trouble !== null) this.#logger.info('the spool can be written again');
       this.#trouble = null;
       if (this.#active.bytes >= SEGMENT_BYTES) await this.#seal();
@@ -186,7 +189,10 @@ export class Spool {
       if (this.#trouble === null) this.#logger.error({ err: error }, 'the spool cannot be written');
       this.#trouble = `the spool cannot be written: ${(error as Error).message}`;
       // After a failed fsync the contents after the last complete entry are unknown, so a new segment is started.
-      if (!kept) await this.#seal().catch(() => {});
+      if (!kept) {
+        await this.#seal().catch(() => {});
+        this.#waitingBytes -= data.length;
+      }
     }
     for (const { done } of group) done(kept);
     this.#collect(data.length);
@@ -224,7 +230,10 @@ export class Spool {
     } finally {
       await handle.close();
     }
-    if (bytes === 0) await unlink(join(this.#directory, file));
+    if (bytes > 0) return;
+    await unlink(join(this.#directory, file));
+    // It can contain complete messages that were not kept. Like a removed segment, it must not reappear.
+    await this.#syncDirectory();
   }
 
   async #syncDirectory(): Promise<void> {

@@ -182,7 +182,11 @@ export class Spooler {
       received: readings[0]!.received,
     }));
     while (!(await spool.append(entries))) {
-      if (this.#isEmpty) return this.#store(batch);
+      if (this.#isEmpty) {
+        // Other lanes can wait for messages that the spool did not take either.
+        this.#wake();
+        return this.#store(batch);
+      }
       await this.#progress();
     }
     for (const delivery of batch) {

@@ -48,6 +48,8 @@ async function setUp(context: TestContext, fault: Fault) {
   });
   const settled = { mqtt: 0, taken: 0 };
   return {
+    directory,
+    spool,
     pipeline,
     quarantine,
     settled,
@@ -105,6 +107,19 @@ describe('order', { concurrency: true }, () => {
     await drained();
     const values = [...(await stored()).values()];
     assert.deepEqual(values, [1, 2, 2, 2, 2]);
+    assert.equal(settled.mqtt, settled.taken);
+  });
+
+  test('messages of several writers are stored, although the spool cannot take them', async (context) => {
+    const fault = { ...calm(), unavailable: true };
+    const { mqtt, drained, settled, directory, spool } = await setUp(context, fault);
+    await rm(join(directory, 'spool'), { recursive: true });
+    mqtt(['a', 1, 1]);
+    while (spool.trouble === null) await sleep(10);
+    mqtt(...DEVICES.map((device) => [device, 2, 2] as const));
+    await sleep(300);
+    fault.unavailable = false;
+    await drained();
     assert.equal(settled.mqtt, settled.taken);
   });
 

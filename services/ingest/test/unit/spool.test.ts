@@ -143,6 +143,18 @@ test('a full spool refuses whole batches and keeps its entries', async (context)
   );
 });
 
+test('the bound counts what is being written', async (context) => {
+  const directory = await directoryOf(context);
+  const size = encodeEntry(message(1)).length;
+  const { spool } = open(directory, size);
+  const first = spool.append([message(1)]);
+  // The write begins, and ends in a later turn of the event loop.
+  await Promise.resolve();
+  assert.deepEqual(await Promise.all([first, spool.append([message(2)])]), [true, false]);
+  assert.equal(spool.bytes, size);
+  await spool.close();
+});
+
 test('a torn tail is cut after the last complete entry and kept in a file, and later segments are read', async (context) => {
   const directory = await directoryOf(context);
   const first = open(directory).spool;

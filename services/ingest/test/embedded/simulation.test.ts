@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { test } from 'node:test';
+import { createLogger } from '@tidegauge/service';
+import { seeded } from '@tidegauge/workload';
+import { Spool } from '../../src/spool.ts';
+import { encodeEntry } from '../../src/spool-entry.ts';
+import { Disk } from '../simulation/disk.ts';
+import { explore, reportOf } from '../simulation/explore.ts';
+import { SPOOL } from '../simulation/ingest-process.ts';
+import { MUTANTS } from '../simulation/mutants.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+import { realTurn, useWorld } from '../simulation/world.ts';
+
+const SECONDS = 20;
+const MOST_SECONDS = 60;
+
+const ENTRY = { source: 'mqtt', part: null, topic: 't', format: 'auto', received: 1 } as const;
+const entryOf = (text: string) => ({ ...ENTRY, payload: Buffer.from(text) });
+const openSpool = () => new Spool(SPOOL, 10_000, createLogger('test', 'silent'));
+type Work = (spool: Spool, disk: Disk) => Promise<void>;
+
+/** Runs `work` until it ends, or until it freezes the disk, which kills the process. Returns whether it was killed. */
+async function run(work: Work, time: VirtualTime, disk: Disk): Promise<boolean> {
+  const spool = openSpool();
+  assert.deepEqual([...spool.recover()], []);
+  const end = work(spool, disk).then(() => true);
+  await realTurn();
+  for (let timer = time.next(); timer !== null && !disk.isFrozen; timer = time.next()) {
+    timer.run();
+    await realTurn();
+  }
+  const isKilled = disk.isFrozen;
+  assert.ok(isKilled || (await end));
+  disk.onOperation = () => {};
+  disk.endProcess();
+  return isKilled;
+}
+
+/** Does work on many disks, and asserts that no message is recovered after a kill and after a power cut. */
+async function leavesNothing(work: Work): Promise<void> {
+  for (let seed = 0; seed < 200; seed++) {
+    const random = seeded(seed);
+    const time = new VirtualTime(0, random.double);
+    const disk = new Disk(time, random);
+    useWorld({ time, disk, random: random.double });
+    try {
+      // The next process stores corrections without the spool.
+      if (await run(work, time, disk)) assert.deepEqual([...openSpool().recover()], []);
+      disk.cutPower();
+      disk.free = Number.POSITIVE_INFINITY;
+      assert.deepEqual([...openSpool().recover()], [], `seed ${seed}`);
+    } finally {
+      useWorld(null);
+    }
+  }
+}
+
+test('a removed segment does not return, also when the process was killed before the removal was synced', async () => {
+  await leavesNothing(async (spool, disk) => {
+    await spool.append([entryOf('1')]);
+    const segment = (await spool.oldest())!;
+    disk.onOperation = (what) => {
+      if (what.startsWith('sync')) disk.isFrozen = true;
+    };
+    await spool.remove(segment);
+  });
+});
+
+test('messages that a full disk did not take do not return', async () => {
+  await leavesNothing(async (spool, disk) => {
+    disk.free = encodeEntry(entryOf('1')).length + 1;
+    const kept = await Promise.all(['1', '2'].map((text) => spool.append([entryOf(text)])));
+    assert.deepEqual(kept, [false, false]);
+  });
+});
+
+test(`schedules of new seeds keep what ingest promises, for ${SECONDS} s`, async (context) => {
+  const found = await explore(randomInt(2 ** 31), { seconds: SECONDS });
+  const report = await reportOf(found);
+  context.diagnostic(report.trimEnd());
+  assert.equal(found.failure, null, report);
+  assert.ok(found.schedules > 0);
+});
+
+test('a seed gives the same trace again', async () => {
+  const mutant = MUTANTS[0]!;
+  const runs = [];
+  for (let run = 0; run < 2; run++) runs.push(await explore(1, { seconds: MOST_SECONDS }, mutant));
+  const [first, second] = runs.map(({ failure }) => failure);
+  assert.ok((first?.lines.length ?? 0) > 0);
+  assert.deepEqual(first, second);
+});
+
+for (const mutant of MUTANTS) {
+  test(`a planted mistake is found: ${mutant.name}`, async () => {
+    const { failure } = await explore(1, { seconds: MOST_SECONDS }, mutant);
+    assert.notEqual(failure, null, `not found in ${MOST_SECONDS} s`);
+  });
+}

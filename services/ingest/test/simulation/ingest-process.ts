@@ -1,0 +1,168 @@
+// First: modules of ingest take functions of Node when they are loaded.
+import './world.ts';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLogger } from '@tidegauge/service';
+import type { Store } from '@tidegauge/storage';
+import type { Origin } from '../../src/delivery.ts';
+import { checkLedger } from '../../src/ledger/check-ledger.ts';
+import { LedgerFile } from '../../src/ledger/ledger-file.ts';
+import { type Inbound, Pipeline, type PipelineOptions } from '../../src/pipeline.ts';
+import { Quarantine } from '../../src/quarantine.ts';
+import { httpMessage } from '../../src/raw-message.ts';
+import { type AckPolicy, Router } from '../../src/routes.ts';
+import { defaultRoutes } from '../../src/routes-file.ts';
+import { Spool } from '../../src/spool.ts';
+import { DATA } from './disk.ts';
+import type { Message } from './sensors.ts';
+
+const LOGGER = createLogger('simulation', 'silent');
+export const QUARANTINE_BYTES = 1024 * 1024;
+/** How long a stop waits for the store, milliseconds. */
+const STOP_MS = 7500;
+export const SPOOL = `${DATA}/spool`;
+const LEDGER = `${DATA}/ledger`;
+const QUERY = new URLSearchParams();
+
+export interface ProcessOptions {
+  readonly store: Store;
+  /** The real file of the quarantine. */
+  readonly quarantine: string;
+  /** 0: no spool. */
+  readonly spoolBytes: number;
+  readonly ack: AckPolicy;
+  readonly bounds: Pick<PipelineOptions, 'maxBatch' | 'paceMs' | 'maxInFlight' | 'maxInFlightBytes'>;
+  /** The boot of the kernel. */
+  readonly kernel: string;
+  /** Called when the process can take messages again. */
+  readonly onResume: () => void;
+  /** Called when the process must end: an operator has to act. */
+  readonly onBroken: (error: unknown) => void;
+  readonly mistake: Mistake;
+}
+
+/** A planted mistake of a process, as functions that replace its own. */
+export interface Mistake {
+  readonly options?: (options: PipelineOptions) => PipelineOptions;
+  /** Changes the parts of a process before they are in use. */
+  readonly parts?: (parts: Pick<IngestProcess, 'quarantine' | 'spool'>) => void;
+  readonly pipeline?: (pipeline: Pipeline) => void;
+  readonly accept?: (pipeline: Pipeline, message: Inbound, origin: Origin) => void;
+}
+
+/** One process of ingest: the parts that `startIngest` connects, without HTTP, alerts, retention and relay. */
+export class IngestProcess {
+  readonly quarantine: Quarantine;
+  readonly spool: Spool | null;
+  readonly ledgerFile: LedgerFile;
+  isPaused = true;
+  isStopping = false;
+  isKilled = false;
+  readonly #options: ProcessOptions;
+  #pipeline: Pipeline | null = null;
+  #isClosed = false;
+
+  /** @throws {ConfigError} when a file cannot be opened */
+  constructor(options: ProcessOptions) {
+    this.#options = options;
+    const { quarantine, spoolBytes, kernel, mistake } = options;
+    this.quarantine = new Quarantine(quarantine, 'simulation', QUARANTINE_BYTES);
+    this.spool = spoolBytes === 0 ? null : new Spool(SPOOL, spoolBytes, LOGGER);
+    this.ledgerFile = new LedgerFile(LEDGER, LOGGER, kernel);
+    mistake.parts?.(this);
+  }
+
+  /** Null until `start` has resolved. */
+  get pipeline(): Pipeline | null {
+    return this.#pipeline;
+  }
+
+  /** Recovers what an earlier process left, as `startIngest` does, and takes messages then. */
+  async start(): Promise<void> {
+    const { store, ack, bounds, mistake, onResume, onBroken } = this.#options;
+    const { checkFrom: from, isIncomplete, wasUnused } = this.ledgerFile.recover();
+    if (from !== null) {
+      const options = { from, isFinal: !isIncomplete, wasUnused };
+      await checkLedger(this.ledgerFile.ledger, store, options, LOGGER);
+    }
+    this.ledgerFile.start();
+    const options: PipelineOptions = {
+      store,
+      router: new Router(defaultRoutes(ack)),
+      quarantine: this.quarantine,
+      spool: this.spool,
+      logger: LOGGER,
+      sequences: this.ledgerFile.ledger,
+      onSequences: (oldest) => this.ledgerFile.flush(oldest),
+      ...bounds,
+      onFull: (isFull) => {
+        this.isPaused = isFull;
+        if (!isFull) onResume();
+      },
+      onBroken: (error) => {
+        if (!this.isStopping) onBroken(error);
+      },
+    };
+    this.#pipeline = new Pipeline(mistake.options?.(options) ?? options);
+    mistake.pipeline?.(this.#pipeline);
+    this.isPaused = false;
+    onResume();
+  }
+
+  /** @param settled called when the message may be acknowledged */
+  accept({ topic, text }: Message, dup: boolean, settled: () => void): void {
+    const payload = bytesOf(text);
+    const message = {
+      topic,
+      payload,
+      qos: 1,
+      retain: false,
+      dup,
+      size: payload.length + topic.length,
+    } as const;
+    const { accept } = this.#options.mistake;
+    if (accept === undefined) this.#pipeline!.accept(message, { settled });
+    else accept(this.#pipeline!, message, { settled });
+  }
+
+  async deliver({ text }: Message): Promise<void> {
+    await this.#pipeline!.deliver(httpMessage('application/json', QUERY, bytesOf(text)));
+  }
+
+  /**
+   * Stops in order, as `drain` and the steps after it.
+   *
+   * @param disconnect ends all connections
+   */
+  async stop(disconnect: () => void): Promise<void> {
+    this.isStopping = true;
+    this.#pipeline!.stop();
+    await Promise.race([this.#pipeline!.idle(), sleep(STOP_MS)]);
+    this.#pipeline!.abort();
+    disconnect();
+    await this.ledgerFile.close();
+    await this.spool?.close();
+    this.quarantine.close();
+    this.#isClosed = true;
+  }
+
+  /** Ends it at once, or after a stop. The next process finds the quarantine in the file that is returned. */
+  kill(next: string): string {
+    this.isKilled = true;
+    const { quarantine } = this.#options;
+    if (this.#isClosed) return quarantine;
+    // A close would write its log into its file. SQLite has synced all that it committed.
+    for (const end of ['', '-wal']) {
+      rmSync(`${next}${end}`, { force: true });
+      if (existsSync(`${quarantine}${end}`)) copyFileSync(`${quarantine}${end}`, `${next}${end}`);
+    }
+    this.quarantine.close();
+    for (const end of ['', '-wal', '-shm']) rmSync(`${quarantine}${end}`, { force: true });
+    return next;
+  }
+}
+
+/** Bytes with their own buffer: the memory of one that is shared would depend on earlier messages. */
+function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text));
+}

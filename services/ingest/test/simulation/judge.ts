@@ -1,0 +1,109 @@
+import type { Reading } from '@tidegauge/readings';
+import type { TrackedBoot } from '../../src/ledger/sequence-ledger.ts';
+import type { IngestProcess } from './ingest-process.ts';
+import { type ModelStore, numbersIn } from './model-store.ts';
+import type { Sensors } from './sensors.ts';
+
+/** Mistakes that are named at most. */
+const MOST_NAMED = 5;
+/** Items of the quarantine that are compared: more than a schedule has. */
+const MOST_ITEMS = 10_000;
+
+/** What must be true when all messages are acknowledged and nothing waits. Returns what is not. */
+export function judge(
+  sensors: Sensors,
+  store: ModelStore,
+  process: IngestProcess,
+  mayMissLedger: boolean,
+): readonly string[] {
+  const ledger = ledgerMistakes(sensors, store, process, mayMissLedger);
+  const all = [...rowMistakes(sensors, store), ...quarantineMistakes(sensors, process), ...ledger];
+  return all.slice(0, MOST_NAMED);
+}
+
+/** Each acknowledged reading is in the store once, with its last correction, and nothing else is. */
+function* rowMistakes({ expected }: Sensors, { rows }: ModelStore): Generator<string> {
+  for (const [identity, { value }] of expected) {
+    const found = rows.get(identity);
+    if (found === undefined) yield `${identity} was acknowledged and is not stored`;
+    else if (found.value !== value) yield `${identity} is ${found.value}, and was corrected to ${value}`;
+  }
+  for (const identity of rows.keys()) if (!expected.has(identity)) yield `${identity} was never sent`;
+}
+
+/** The quarantine has what cannot be stored, and nothing else. */
+function* quarantineMistakes({ quarantined }: Sensors, { quarantine }: IngestProcess): Generator<string> {
+  const found = new Set<string>();
+  for (const { id } of quarantine.newest(MOST_ITEMS, null))
+    found.add(Buffer.from(quarantine.entry(id)!.payload).toString());
+  for (const text of quarantined)
+    if (!found.has(text)) yield `${text} was acknowledged and is not in quarantine`;
+  for (const text of found) if (!quarantined.has(text)) yield `${text} is in quarantine without a reason`;
+}
+
+/**
+ * The ledger lists as missing what no sensor sent, and nothing that was stored.
+ *
+ * @param mayMiss after a power cut, or when its file could not be written, the ledger is completed from the store. It can then
+ *   list the number of a reading that a correction replaced, and leave out gaps that it cannot judge
+ */
+function* ledgerMistakes(
+  { refused }: Sensors,
+  { accepted, rows }: ModelStore,
+  { ledgerFile }: IngestProcess,
+  mayMiss: boolean,
+): Generator<string> {
+  const present = presentNumbers(rows.values());
+  for (const [key, numbers] of accepted) {
+    const [device = '', boot = ''] = key.split(' ');
+    const tracked = ledgerFile.ledger.tracked(device, boot);
+    if (mayMiss) yield* falselyMissing(key, tracked, present.get(key) ?? new Set());
+    else if (tracked === null) yield `the ledger lacks ${key}`;
+    else yield* bootMistakes(key, tracked, numbers, refused.get(key));
+  }
+}
+
+/** The numbers of the readings that are in the store now, by device and boot. */
+function presentNumbers(rows: Iterable<Reading>): ReadonlyMap<string, Set<number>> {
+  const present = new Map<string, Set<number>>();
+  for (const { device, boot, seq } of rows)
+    if (boot !== null && seq !== null) numbersIn(present, device, boot).add(seq);
+  return present;
+}
+
+function* falselyMissing(key: string, tracked: TrackedBoot | null, stored: Set<number>): Generator<string> {
+  if (tracked === null) return;
+  for (const number of missingOf(tracked))
+    if (stored.has(number)) yield `the ledger misses number ${number} of ${key}, which is stored`;
+}
+
+function* bootMistakes(
+  key: string,
+  tracked: TrackedBoot,
+  stored: Set<number>,
+  refused: Set<number> | undefined,
+): Generator<string> {
+  yield* falselyMissing(key, tracked, stored);
+  for (const number of unlisted(tracked, stored, refused))
+    yield `the ledger does not miss number ${number} of ${key}, which never arrived`;
+  const { lowest, highest } = tracked;
+  if (Math.min(...stored) < lowest || Math.max(...stored) > highest)
+    yield `the ledger has only ${lowest} to ${highest} of ${key}`;
+}
+
+/** Numbers that are neither stored nor listed as missing. Those of readings that the store refused can be listed. */
+function unlisted(tracked: TrackedBoot, stored: Set<number>, refused: Set<number> = new Set()): number[] {
+  const { lowest, highest } = tracked;
+  const missing = missingOf(tracked);
+  return numbersOf([[lowest, highest]]).filter(
+    (number) => !stored.has(number) && !refused.has(number) && !missing.has(number),
+  );
+}
+
+function missingOf(tracked: TrackedBoot): Set<number> {
+  return new Set(numbersOf(tracked.missing(tracked.lowest, tracked.highest)));
+}
+
+function numbersOf(ranges: readonly (readonly [from: number, to: number])[]): number[] {
+  return ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, step) => from + step));
+}

@@ -1,0 +1,114 @@
+import type { Random } from '@tidegauge/workload';
+import type { AckPolicy } from '../../src/routes.ts';
+import type { StoreOptions } from './model-store.ts';
+import type { SensorsOptions } from './sensors.ts';
+
+/** How a process ends. */
+export type End = 'kill' | 'power cut' | 'stop';
+
+/** Faults that begin and end. */
+export const FAULTS = [
+  'store unavailable',
+  'store slow',
+  'store without answers',
+  'disk full',
+  'syncs fail',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+/** What happens in a schedule. A part of the features is in use in each one (swarm testing, Groce et al. 2012). */
+export interface Plan {
+  readonly isDirect: boolean;
+  /** Sensors that send for themselves, devices of a gateway, and clients of HTTP. */
+  readonly sensors: number;
+  readonly gatewayDevices: number;
+  readonly httpClients: number;
+  readonly messages: number;
+  /** The longest time between two messages, milliseconds. */
+  readonly pauseMs: number;
+  readonly sent: SensorsOptions;
+  readonly store: StoreOptions;
+  readonly ack: AckPolicy;
+  readonly spoolBytes: number;
+  /** Messages of a broker in flight. */
+  readonly window: number;
+  readonly bounds: {
+    readonly maxBatch: number;
+    readonly paceMs: number;
+    readonly maxInFlight: number;
+    readonly maxInFlightBytes: number;
+  };
+  readonly faults: readonly Fault[];
+  readonly ends: readonly End[];
+  readonly hasCuts: boolean;
+  readonly hasClockSteps: boolean;
+  /** A process ends within so many operations. */
+  readonly operations: number;
+}
+
+/** Not `received`: it acknowledges on arrival, so it promises nothing. */
+const ACKS: readonly AckPolicy[] = ['stored', 'durable', 'durable'];
+const MOST_MESSAGES = 120;
+
+export function makePlan(random: Random): Plan {
+  const oneOf = <T>(values: readonly T[]): T => values[random.below(values.length)]!;
+  const some = (share: number, most: number): number =>
+    random.double() < share ? random.double() * most : 0;
+  const isOn = (share: number): boolean => random.double() < share;
+  const hasDisk = isOn(0.3);
+  return {
+    isDirect: isOn(0.5),
+    sensors: 1 + random.below(4),
+    gatewayDevices: isOn(0.4) ? 2 + random.below(3) : 0,
+    httpClients: isOn(0.3) ? 1 + random.below(2) : 0,
+    messages: 10 + random.below(MOST_MESSAGES),
+    pauseMs: oneOf([5, 50, 500]),
+    sent: {
+      corrections: some(0.7, 0.6),
+      refused: some(0.4, 0.2),
+      undecodable: some(0.4, 0.2),
+      lost: some(0.5, 0.2),
+      restarts: some(0.3, 0.1),
+    },
+    store: {
+      writers: 1 + random.below(3),
+      maxBatch: oneOf([5, 100]),
+      isAtomic: isOn(0.5),
+      namesRows: isOn(0.5),
+    },
+    ack: oneOf(ACKS),
+    spoolBytes: oneOf([0, 2000, 20_000, 1_000_000, 1_000_000]),
+    window: oneOf([1, 10, 1000]),
+    bounds: {
+      maxBatch: oneOf([1, 10, 1000]),
+      paceMs: oneOf([0, 3, 20]),
+      maxInFlight: oneOf([10, 1000]),
+      maxInFlightBytes: oneOf([20_000, 10_000_000]),
+    },
+    faults: FAULTS.filter((fault) => isOn(0.5) && (hasDisk || !isOfDisk(fault))),
+    ends: (['kill', 'power cut', 'stop'] as const).filter(() => isOn(0.6)),
+    hasCuts: isOn(0.5),
+    hasClockSteps: isOn(0.3),
+    operations: oneOf([100, 500, 3000]),
+  };
+}
+
+/** Plans with a feature, a fault or messages less. */
+export function* smallerPlans(plan: Plan): Generator<Plan> {
+  const { messages, faults, ends, sent } = plan;
+  if (messages > 1) yield { ...plan, messages: messages >> 1 };
+  for (const fault of faults) yield { ...plan, faults: faults.filter((other) => other !== fault) };
+  for (const end of ends) yield { ...plan, ends: ends.filter((other) => other !== end) };
+  if (plan.hasCuts) yield { ...plan, hasCuts: false };
+  if (plan.hasClockSteps) yield { ...plan, hasClockSteps: false };
+  if (plan.gatewayDevices > 0) yield { ...plan, gatewayDevices: 0 };
+  if (plan.httpClients > 0) yield { ...plan, httpClients: 0 };
+  if (plan.sensors > 1) yield { ...plan, sensors: 1 };
+  for (const [name, share] of Object.entries(sent))
+    if (share > 0) yield { ...plan, sent: { ...sent, [name]: 0 } };
+  if (messages > 1) yield { ...plan, messages: messages - 1 };
+}
+
+export function isOfDisk(fault: Fault): boolean {
+  return fault === 'disk full' || fault === 'syncs fail';
+}

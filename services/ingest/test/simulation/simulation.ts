@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import nodeProcess from 'node:process';
+import { isBalanced, now } from '@tidegauge/readings';
+import { type SeededRandom, seeded } from '@tidegauge/workload';
+import { Disk } from './disk.ts';
+import { FaultPlan } from './fault-plan.ts';
+import { IngestProcess, QUARANTINE_BYTES } from './ingest-process.ts';
+import { judge } from './judge.ts';
+import { ModelStore } from './model-store.ts';
+import type { Mutant } from './mutants.ts';
+import { type End, makePlan, type Plan } from './plan.ts';
+import { Sensors } from './sensors.ts';
+import { Trace } from './trace.ts';
+import { Traffic } from './traffic.ts';
+import { VirtualTime } from './virtual-time.ts';
+import { realTurn, useWorld } from './world.ts';
+
+/** The system clock at the start, milliseconds since the epoch. */
+const START_MS = Date.UTC(2026, 8, 21);
+/** Later than any time of a schedule. */
+const FAR_FUTURE_MS = Date.UTC(2200, 0, 1);
+/** Everything must end within this time after the last fault, milliseconds. */
+const END_MS = 15 * 60_000;
+const MOST_STEPS = 2_000_000;
+/** The longest time without a process, milliseconds. */
+const DOWN_MS = 5000;
+const MOST_ENDS = 4;
+/** The errors of a disk that is full or fails. */
+const OF_DISK = /ENOSPC|EIO/;
+
+export interface Outcome {
+  readonly seed: number;
+  readonly plan: Plan;
+  /** The same for each run of a seed. */
+  readonly hash: string;
+  /** Null: everything was as it must be. */
+  readonly failure: string | null;
+  readonly steps: number;
+  /** Processes that were started. */
+  readonly processes: number;
+  readonly seconds: number;
+  readonly lines: readonly string[];
+}
+
+export interface RunOptions {
+  /** A folder for the files of the quarantine. */
+  readonly folder: string;
+  readonly mutant?: Mutant | null;
+  /** Default: that of the seed. */
+  readonly plan?: Plan;
+  readonly keepsLines?: boolean;
+}
+
+/** Runs the schedule of a seed. */
+export function simulate(seed: number, options: RunOptions): Promise<Outcome> {
+  return new Simulation(seed, options).run();
+}
+
+/** One schedule: sensors, network, ingest, store and disk in one process, on virtual time. The seed decides everything. */
+class Simulation {
+  readonly #seed: number;
+  readonly #folder: string;
+  readonly #mutant: Mutant | null;
+  readonly #trace: Trace;
+  readonly #plan: Plan;
+  readonly #time: VirtualTime;
+  readonly #disk: Disk;
+  readonly #store: ModelStore;
+  readonly #sensors: Sensors;
+  readonly #traffic: Traffic;
+  readonly #faults: FaultPlan;
+  readonly #ends: SeededRandom;
+  readonly #nodeRandom: SeededRandom;
+  #process: IngestProcess | null = null;
+  #processes = 0;
+  #endsLeft: number;
+  /** The step at which the process is killed, and how. */
+  #endStep = Number.POSITIVE_INFINITY;
+  #end: End = 'kill';
+  /** An end that a process has come to itself. */
+  #ended: End | null = null;
+  /** Whether the last process has been ended, after all messages were settled. */
+  #isLast = false;
+  #hadPowerCut = false;
+  #kernel = 1;
+  #quarantine: string;
+  #limit: number;
+  #failure: string | null = null;
+
+  constructor(seed: number, { folder, mutant = null, plan, keepsLines = false }: RunOptions) {
+    this.#seed = seed;
+    this.#folder = folder;
+    this.#mutant = mutant;
+    this.#trace = new Trace(keepsLines);
+    let streams = 0;
+    const stream = () => seeded(seed, streams++);
+    const usual = makePlan(stream());
+    this.#plan = plan ?? usual;
+    this.#nodeRandom = stream();
+    this.#ends = stream();
+    this.#time = new VirtualTime(START_MS, () => this.#nodeRandom.double());
+    this.#disk = new Disk(this.#time, stream());
+    this.#disk.onOperation = (what) => this.#step(what);
+    this.#store = new ModelStore(this.#plan.store, this.#time, stream());
+    this.#sensors = new Sensors(this.#plan.sent, stream());
+    const options = { time: this.#time, random: stream(), process: () => this.#running };
+    this.#traffic = new Traffic(this.#plan, this.#sensors, START_MS, options);
+    this.#faults = new FaultPlan(this.#plan, {
+      ...{ time: this.#time, disk: this.#disk, store: this.#store, traffic: this.#traffic },
+      random: stream(),
+    });
+    this.#endsLeft = this.#plan.ends.length === 0 ? 0 : 1 + this.#ends.below(MOST_ENDS);
+    this.#quarantine = this.#quarantineFile();
+    this.#limit = this.#faults.end + END_MS;
+    mutant?.disk?.(this.#disk);
+  }
+
+  async run(): Promise<Outcome> {
+    const onRejection = (error: unknown) => this.#fail(`a rejection is not handled: ${String(error)}`);
+    nodeProcess.on('unhandledRejection', onRejection);
+    useWorld({ time: this.#time, disk: this.#disk, random: () => this.#nodeRandom.double() });
+    try {
+      this.#setClock();
+      this.#traffic.start();
+      this.#faults.start();
+      this.#start();
+      while (this.#failure === null && !this.#isOver()) await this.#next();
+    } catch (error) {
+      this.#fail((error as Error).message);
+    } finally {
+      useWorld(null);
+      nodeProcess.off('unhandledRejection', onRejection);
+      this.#process?.kill(this.#quarantineFile());
+      for (let number = 0; number <= this.#processes + 1; number++) this.#removeFile(number);
+    }
+    const { hash, steps, lines } = this.#trace;
+    return {
+      seed: this.#seed,
+      plan: this.#plan,
+      ...{ hash, steps, failure: this.#failure, processes: this.#processes },
+      seconds: this.#time.now / 1000,
+      lines: lines ?? [],
+    };
+  }
+
+  /** The process, if it takes messages. */
+  get #running(): IngestProcess | null {
+    return this.#process === null || this.#process.pipeline === null ? null : this.#process;
+  }
+
+  /** `now` refines the system clock, and must not depend on earlier schedules: it takes the smallest correction. */
+  #setClock(): void {
+    this.#time.wallOffset = FAR_FUTURE_MS;
+    now();
+    this.#time.wallOffset = START_MS;
+    now();
+  }
+
+  async #next(): Promise<void> {
+    const timer = this.#time.next();
+    assert.ok(timer !== null && this.#time.now < this.#limit, 'it does not end');
+    assert.ok(this.#trace.steps < MOST_STEPS, 'it takes too many steps');
+    this.#step(timer.what);
+    if (!this.#disk.isFrozen || timer.owner === 'world') timer.run();
+    await realTurn();
+    if (this.#disk.isFrozen) this.#endProcess(this.#end);
+    else if (this.#ended !== null) this.#endProcess(this.#ended);
+    else this.#check();
+  }
+
+  /** An event, or an operation of the disk. The process can be killed at each. */
+  #step(what: string): void {
+    this.#trace.add(this.#time.now, what);
+    const isDue = this.#trace.steps >= this.#endStep && this.#time.now < this.#faults.end;
+    if (!isDue || this.#process === null) return;
+    this.#disk.isFrozen = true;
+    this.#store.isFrozen = true;
+    this.#process.isKilled = true;
+  }
+
+  #start(): void {
+    this.#processes++;
+    this.#trace.add(this.#time.now, `process ${this.#processes}`);
+    const { ack, spoolBytes, bounds } = this.#plan;
+    const { store } = this.#store;
+    const process = new IngestProcess({
+      ...{ ack, spoolBytes, bounds, quarantine: this.#quarantine },
+      store: this.#mutant?.store?.(store) ?? store,
+      kernel: `kernel-${this.#kernel}`,
+      mistake: this.#mutant?.process ?? {},
+      onResume: () => this.#traffic.pump(),
+      onBroken: (error) => this.#broken(process, error),
+    });
+    this.#process = process;
+    this.#planEnd();
+    process.start().then(
+      () => this.#traffic.connect(),
+      (error: unknown) => this.#broken(process, error),
+    );
+  }
+
+  /** A process ends itself when its disk fails, and is started again. */
+  #broken(process: IngestProcess, error: unknown): void {
+    if (process.isKilled) return;
+    const { message } = error as Error;
+    if (OF_DISK.test(message)) this.#ended = 'kill';
+    else this.#fail(`ingest ended: ${message}`);
+  }
+
+  /** Decides when the process ends, and how. */
+  #planEnd(): void {
+    this.#endStep = Number.POSITIVE_INFINITY;
+    if (this.#endsLeft === 0 || this.#time.now >= this.#faults.end) return;
+    this.#endsLeft--;
+    this.#end = this.#plan.ends[this.#ends.below(this.#plan.ends.length)]!;
+    if (this.#end !== 'stop') {
+      this.#endStep = this.#trace.steps + this.#ends.below(this.#plan.operations);
+      return;
+    }
+    this.#time.after(this.#ends.double() * DOWN_MS, 'process', 'stop', () => this.#stop());
+  }
+
+  #stop(): void {
+    const process = this.#process!;
+    if (process.isStopping) return;
+    if (process.pipeline === null) {
+      this.#ended = 'kill';
+      return;
+    }
+    process
+      .stop(() => this.#traffic.cut())
+      .then(
+        () => {
+          if (!process.isKilled) this.#ended = 'stop';
+        },
+        (error: unknown) => this.#broken(process, error),
+      );
+  }
+
+  #endProcess(end: End): void {
+    this.#trace.add(this.#time.now, end);
+    this.#ended = null;
+    this.#endStep = Number.POSITIVE_INFINITY;
+    this.#quarantine = this.#process!.kill(this.#quarantineFile());
+    this.#process = null;
+    this.#time.endProcess();
+    this.#store.endProcess();
+    this.#disk.endProcess();
+    this.#traffic.cut();
+    if (end === 'power cut') {
+      this.#disk.cutPower();
+      this.#kernel++;
+      this.#hadPowerCut = true;
+    }
+    this.#time.after(50 + this.#ends.double() * DOWN_MS, 'world', 'restart', () => this.#start());
+  }
+
+  /** What must be true at any time. */
+  #check(): void {
+    const pipeline = this.#running?.pipeline;
+    if (pipeline === undefined || pipeline === null) return;
+    const { accounts, spool } = pipeline;
+    const counts = accounts.counts();
+    assert.ok(isBalanced(counts), `the accounts are not balanced: ${JSON.stringify(counts)}`);
+    const { maxInFlight, maxBatch } = this.#plan.bounds;
+    const { largest } = this.#sensors;
+    // Messages of a replay and of HTTP are in addition.
+    const most = maxInFlight + maxBatch + (3 + this.#plan.httpClients) * largest;
+    assert.ok(accounts.inFlight <= most, `${accounts.inFlight} readings are in flight`);
+    assert.ok(spool === null || spool.bytes <= this.#plan.spoolBytes, 'the spool is larger than its bound');
+  }
+
+  /** Whether all is settled and right. Before the last judgement, one more process can end. */
+  #isOver(): boolean {
+    const process = this.#running;
+    if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || process === null) return false;
+    const { accounts, spool } = process.pipeline!;
+    if (accounts.inFlight > 0 || !(spool?.empty ?? true) || process.isStopping) return false;
+    const mayMiss = this.#hadPowerCut || this.#faults.hadDiskFault;
+    const mistakes = judge(this.#sensors, this.#store, process, mayMiss);
+    if (mistakes.length > 0) this.#fail(mistakes.join('; '));
+    const bytes = statSync(this.#quarantine).size;
+    if (bytes > QUARANTINE_BYTES) this.#fail(`the quarantine has ${bytes} bytes`);
+    if (this.#failure !== null || this.#isLast || this.#plan.ends.length === 0) return true;
+    this.#isLast = true;
+    this.#limit = this.#time.now + END_MS;
+    const end = this.#plan.ends[this.#ends.below(this.#plan.ends.length)]!;
+    if (end === 'stop') this.#stop();
+    else this.#endProcess(end);
+    return false;
+  }
+
+  #fail(message: string): void {
+    this.#failure ??= message;
+  }
+
+  #quarantineFile(number = this.#processes + 1): string {
+    return join(this.#folder, `${this.#seed}-${number}.db`);
+  }
+
+  #removeFile(number: number): void {
+    for (const end of ['', '-wal', '-shm', '-journal'])
+      rmSync(`${this.#quarantineFile(number)}${end}`, { force: true });
+  }
+}
