@@ -55,17 +55,11 @@ async function installFromDebian(file: string, place: string): Promise<Installed
   return { folder, start, downloadedBytes: () => statSync(file).size };
 }
 
-/**
- * Clones this clone from its disk. `npm start` downloads all npm packages at the first start, and Node is one of them.
- *
- * @param commit default: the one of this clone
- */
-export async function installFromClone(place: string, commit: string | null = null): Promise<Installed> {
+/** Clones this clone from its disk. `npm start` downloads all npm packages at the first start, and Node is one of them. */
+async function installFromClone(place: string): Promise<Installed> {
   const folder = join(place, 'installed');
-  const url = pathToFileURL(ROOT).href;
-  const part = commit === null ? ['--depth', '1'] : ['--no-checkout'];
-  await runProgram('git', ['clone', '--quiet', ...part, url, folder], { timeoutMs: INSTALL_MS });
-  if (commit !== null) await runProgram('git', ['checkout', '--quiet', '--detach', commit], { cwd: folder });
+  const clone = ['clone', '--quiet', '--depth', '1', pathToFileURL(ROOT).href, folder];
+  await runProgram('git', clone, { timeoutMs: INSTALL_MS });
   const cache = join(place, 'cache');
   const env = { npm_config_cache: cache };
   return {
