@@ -65,7 +65,8 @@ export const program = defineBench({
   summary: 'Upgrades version 0.2.0 while a sensor publishes, and compares all readings by digest.',
   details:
     'The old version is a clone at its commit, with SQLite and mosquitto. It stops, and each way to install continues with its\n' +
-    'data directory. Ends with 1 if an acknowledged reading is missing, stored twice or changed. Needs git and a network.',
+    'data directory. Ends with 1 if an acknowledged reading is missing, stored twice or changed. Needs git and a network, and\n' +
+    'for the image root.',
   settings,
   check: ({ ways, readings, seconds, seed, quick }) => ({
     ways,
@@ -78,7 +79,7 @@ export const program = defineBench({
     const results: Result[] = [];
     for (const way of ways) {
       const place = makeFolder(folder, way);
-      const install = await INSTALL_WAYS[way](makeFolder(place, 'archives'), quick);
+      const install = await INSTALL_WAYS[way]({ folder: makeFolder(place, 'archives'), quick, closers });
       const { start } = await install(place);
       // The first start of a clone downloads its packages, which is no part of an upgrade.
       const trial = await startPipeline(start, join(place, 'trial'), INSTALL_MS);
