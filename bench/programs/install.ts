@@ -8,7 +8,6 @@ import { provideFolder } from '@tidegauge/loadtests/targets/targets';
 import { defineConfig, list, oneOf, run } from '@tidegauge/service/program';
 import { seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
-import { folderBytes } from '../src/ways/folder-bytes.ts';
 import { type InstallMedians, type InstallTurn, mediansOf } from '../src/ways/install-medians.ts';
 import { INSTALL_WAYS, type InstallWay } from '../src/ways/install-ways.ts';
 import { prepareWay, type Show, type ShownWay } from '../src/ways/shown-ways.ts';
@@ -27,10 +26,11 @@ const settings = defineConfig({
 
 export const program = defineBench({
   name: 'install',
-  summary: 'From an empty folder to a reading on the page: npm package, Debian package, clone, and Node-RED.',
+  summary:
+    'From an empty folder to a reading on the page: npm package, Debian package, image, clone, Node-RED.',
   details:
     'Each turn installs, starts, publishes a reading, and reads the page and the reading. Each has a new folder and an empty\n' +
-    'cache of npm. The order is random in each round. Node-RED and the clone need a network; Node-RED ends with its editor.',
+    'cache of npm. The order is random in each round. Node-RED and the clone need a network, and the image needs root; Node-RED ends with its editor.',
   settings,
   check: ({ ways, rounds, quick }) => ({ ways, rounds: rounds ?? (quick ? 1 : 5) }),
   async run({ seed, quick }, { ways: names, rounds }, { closers, signal }) {
@@ -39,7 +39,7 @@ export const program = defineBench({
     for (const name of names) {
       const made = join(folder, name);
       mkdirSync(made);
-      ways.set(name, await prepareWay(name, made, quick));
+      ways.set(name, await prepareWay(name, { folder: made, quick, closers }));
     }
     const random = seeded(seed);
     const turns: InstallTurn[] = [];
@@ -61,10 +61,10 @@ async function takeTurn(way: ShownWay, show: Show, place: string): Promise<Insta
   mkdirSync(place);
   try {
     const begun = performance.now();
-    const { folder, downloadedBytes, stop } = await show(place);
+    const { installedBytes, downloadedBytes, stop } = await show(place);
     const seconds = (performance.now() - begun) / 1000;
     await stop();
-    return { way, seconds, installedBytes: folderBytes(folder), downloadedBytes: downloadedBytes() };
+    return { way, seconds, installedBytes: installedBytes(), downloadedBytes: downloadedBytes() };
   } finally {
     rmSync(place, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }

@@ -11,11 +11,11 @@ import { runProgram, waitUntil } from '@tidegauge/process';
 import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
 import { seeded } from '@tidegauge/workload';
-import { ROOT } from '../../scripts/setup.js';
+import { NODE, ROOT } from '../../scripts/setup.js';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
 import { METRIC, makeStream } from '../src/faults/streams.ts';
 import { type Flow, Traffic } from '../src/faults/traffic.ts';
-import { INSTALL_MS, INSTALL_WAYS, type InstallWay, installFromClone } from '../src/ways/install-ways.ts';
+import { INSTALL_MS, INSTALL_WAYS, type InstallWay } from '../src/ways/install-ways.ts';
 import { readPage, type StartCommand, startPipeline } from '../src/ways/pipeline.ts';
 import { digestOf, type SentReading, type SeriesDigest } from '../src/ways/series-digest.ts';
 
@@ -65,7 +65,8 @@ export const program = defineBench({
   summary: 'Upgrades version 0.2.0 while a sensor publishes, and compares all readings by digest.',
   details:
     'The old version is a clone at its commit, with SQLite and mosquitto. It stops, and each way to install continues with its\n' +
-    'data directory. Ends with 1 if an acknowledged reading is missing, stored twice or changed. Needs git and a network.',
+    'data directory. Ends with 1 if an acknowledged reading is missing, stored twice or changed. Needs git and a network, and\n' +
+    'for the image root.',
   settings,
   check: ({ ways, readings, seconds, seed, quick }) => ({
     ways,
@@ -74,17 +75,17 @@ export const program = defineBench({
   async run({ quick }, { ways, plan }, { closers, signal }) {
     await requireOldCommit();
     const folder = provideFolder(closers);
-    const old = await installFromClone(makeFolder(folder, 'old'), OLD_COMMIT);
+    const old = await cloneOld(join(folder, 'old'));
     const results: Result[] = [];
     for (const way of ways) {
       const place = makeFolder(folder, way);
-      const install = await INSTALL_WAYS[way](makeFolder(place, 'archives'), quick);
+      const install = await INSTALL_WAYS[way]({ folder: makeFolder(place, 'archives'), quick, closers });
       const { start } = await install(place);
       // The first start of a clone downloads its packages, which is no part of an upgrade.
       const trial = await startPipeline(start, join(place, 'trial'), INSTALL_MS);
       await trial.stop();
       signal.throwIfAborted();
-      const result = await upgrade({ way, old: old.start, start, place, signal }, plan);
+      const result = await upgrade({ way, old, start, place, signal }, plan);
       say(`${way}: ${result.stored.count} readings, ${showNumber(result.downSeconds)} s without ingest`);
       results.push(result);
     }
@@ -104,6 +105,14 @@ async function requireOldCommit(): Promise<void> {
   });
   if (code !== 0)
     throw new Error(`this clone lacks version 0.2.0, commit ${OLD_COMMIT}: run git fetch --unshallow`);
+}
+
+/** Its first start downloads its packages. */
+async function cloneOld(folder: string): Promise<StartCommand> {
+  await runProgram('git', ['clone', '--quiet', '--no-checkout', ROOT, folder], { timeoutMs: INSTALL_MS });
+  await runProgram('git', ['checkout', '--quiet', '--detach', OLD_COMMIT], { cwd: folder });
+  // What its `npm start` runs. npm does not pass a signal on to it.
+  return { command: NODE, args: ['scripts/run.js', 'apps/tidegauge/src/main.ts'], cwd: folder };
 }
 
 function makeFolder(folder: string, name: string): string {
@@ -135,10 +144,12 @@ async function upgrade(
     const { port } = mosquitto;
     const history = publishOn(port, { root: 'history', rate: HISTORY_RATE, devices: 30, seed });
     closers.add(async () => history.stop());
-    const live = publishOn(port, { root: 'live', rate: LIVE_RATE, devices: 5, seed: seed + 1 });
-    closers.add(async () => live.stop());
     await waitUntil('the history to be sent', () => history.sent >= readings, { timeoutMs: STORED_MS });
     await endTraffic(history);
+    // The next sensor has the same client id.
+    history.stop();
+    const live = publishOn(port, { root: 'live', rate: LIVE_RATE, devices: 5, seed: seed + 1 });
+    closers.add(async () => live.stop());
     await waitForLast(before.api, history.flows);
     await sleep(seconds * 1000, undefined, { signal });
 

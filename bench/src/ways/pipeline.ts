@@ -1,4 +1,5 @@
-import { exitText, freePorts, listens, startProcess, waitUntil } from '@tidegauge/process';
+import { mkdirSync } from 'node:fs';
+import { exitText, freePorts, listens, runProgram, startProcess, waitUntil } from '@tidegauge/process';
 import type { ReadingDocument } from '@tidegauge/readings';
 import { fetchFor } from '@tidegauge/service';
 import mqtt from 'mqtt';
@@ -15,6 +16,8 @@ export interface StartCommand {
   readonly cwd: string;
   /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The user id of its processes, which receive the data directory. Default: that of this process. */
+  readonly user?: number;
 }
 
 /** A pipeline on free ports of loopback. */
@@ -34,10 +37,14 @@ export interface Pipeline {
  * @throws {Error} with the end of its output, when it ends first or is not ready within `timeoutMs`
  */
 export async function startPipeline(
-  { command, args, cwd, env = {} }: StartCommand,
+  { command, args, cwd, env = {}, user }: StartCommand,
   data: string,
   timeoutMs: number,
 ): Promise<Pipeline> {
+  if (user !== undefined) {
+    mkdirSync(data, { recursive: true });
+    await runProgram('chown', ['--recursive', `${user}:${user}`, data]);
+  }
   const [http, mqttPort, metrics] = (await freePorts(3)) as [number, number, number];
   const ports = ['--http-port', `${http}`, '--mqtt-port', `${mqttPort}`, '--metrics-port', `${metrics}`];
   const pipeline = startProcess({

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { exitText, freePort, runProgram, startProcess, waitUntil } from '@tidegauge/process';
 import { NODE } from '../../../scripts/setup.js';
 import { folderBytes } from './folder-bytes.ts';
-import { INSTALL_MS, INSTALL_WAYS, type Installed, type InstallWay } from './install-ways.ts';
+import {
+  INSTALL_MS,
+  INSTALL_WAYS,
+  type Installed,
+  type InstallWay,
+  type Preparation,
+} from './install-ways.ts';
 import { showReading, startPipeline } from './pipeline.ts';
 
 /** The version that scripts/test/integration/node-red.test.ts tests. */
@@ -14,29 +20,33 @@ const START_MS = INSTALL_MS;
 export type ShownWay = InstallWay | 'node-red';
 
 /** An installation that shows a reading. */
-export interface Shown extends Pick<Installed, 'folder' | 'downloadedBytes'> {
+export interface Shown extends Pick<Installed, 'installedBytes' | 'downloadedBytes'> {
   stop(): Promise<void>;
 }
 
 /** Installs in an empty folder, starts, and resolves when a reading is shown. */
 export type Show = (place: string) => Promise<Shown>;
 
-/** @param folder for archives */
-export async function prepareWay(way: ShownWay, folder: string, quick: boolean): Promise<Show> {
+/** Makes a way ready. */
+export async function prepareWay(way: ShownWay, preparation: Preparation): Promise<Show> {
   if (way === 'node-red') return showNodeRed;
-  const install = await INSTALL_WAYS[way](folder, quick);
+  const install = await INSTALL_WAYS[way](preparation);
   return async (place) => show(await install(place), place);
 }
 
-async function show({ folder, start, downloadedBytes }: Installed, place: string): Promise<Shown> {
+async function show({ start, remove, ...sizes }: Installed, place: string): Promise<Shown> {
   const pipeline = await startPipeline(start, join(place, 'data'), START_MS);
+  const stop = async () => {
+    await pipeline.stop();
+    await remove?.();
+  };
   try {
     await showReading(pipeline);
   } catch (error) {
-    await pipeline.stop();
+    await stop();
     throw error;
   }
-  return { folder, downloadedBytes, stop: pipeline.stop };
+  return { ...sizes, stop };
 }
 
 /** Node-RED has no broker and no store, so it is ready when its editor is served. */
@@ -73,5 +83,5 @@ async function showNodeRed(place: string): Promise<Shown> {
     await stop();
     throw error;
   }
-  return { folder, downloadedBytes: () => folderBytes(cache), stop };
+  return { installedBytes: () => folderBytes(folder), downloadedBytes: () => folderBytes(cache), stop };
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # One board: a Docker engine with a separate network, mounts and process ids. Its caller (engine.ts) runs it as
 # process 1 of new mount, process and host name namespaces, so that all of its processes end with that process.
-# usage: board.sh NAME FOLDER BRIDGE ADDRESS/PREFIX GATEWAY CGROUP MEMORY_BYTES|max
+# usage: board.sh NAME FOLDER BRIDGE ADDRESS/PREFIX|machine GATEWAY CGROUP MEMORY_BYTES|max
 set -eu
 name=$1 folder=$2 bridge=$3 address=$4 gateway=$5 cgroup=$6 memory=$7
 
@@ -19,21 +19,31 @@ mount -t overlay -o "lowerdir=/opt,upperdir=$folder/opt,workdir=$folder/opt.work
 # The data disk of the board.
 mount --bind "$folder/mnt" /mnt
 
-# The network namespace is in the private /run, so it is removed with the board.
-ip netns add board
-ip link add "$bridge.${cgroup##*/}" master "$bridge" type veth peer name eth0 netns board
-ip link set "$bridge.${cgroup##*/}" up
+network=/run/netns/board
+if test "$address" = machine; then
+  network=/proc/self/ns/net
+else
+  # The network namespace is in the private /run, so it is removed with the board.
+  ip netns add board
+  ip link add "$bridge.${cgroup##*/}" master "$bridge" type veth peer name eth0 netns board
+  ip link set "$bridge.${cgroup##*/}" up
+fi
 
 # /sys must show the networks of the new namespace, but still the control groups of the machine.
 mkdir /run/cgroup
 mount --rbind /sys/fs/cgroup /run/cgroup
-exec nsenter --net=/run/netns/board sh -eu -c '
-  mount -t sysfs sysfs /sys
-  mount --rbind /run/cgroup /sys/fs/cgroup
-  ip link set lo up
-  ip address add "$1" dev eth0
-  ip link set eth0 up
-  ip route add default via "$2"
+exec nsenter --net="$network" sh -eu -c '
+  if test "$1" = machine; then
+    options="--bridge none --iptables=false --ip-forward=false"
+  else
+    options=
+    mount -t sysfs sysfs /sys
+    mount --rbind /run/cgroup /sys/fs/cgroup
+    ip link set lo up
+    ip address add "$1" dev eth0
+    ip link set eth0 up
+    ip route add default via "$2"
+  fi
   # Swarm places tasks by the memory that a board reports.
   if test "$4" != max; then
     sed "s/^MemTotal: .*/MemTotal: $(($4 / 1024)) kB/" /proc/meminfo >/run/meminfo
@@ -43,5 +53,5 @@ exec nsenter --net=/run/netns/board sh -eu -c '
   mount --make-shared /
   # No exec here: the shell is process 1 and must wait for orphaned processes of containers.
   dockerd --host "unix://$3/docker.sock" --host unix:///run/docker.sock --data-root "$3/data" \
-    --storage-driver overlay2 --cgroup-parent "$5" &
+    --storage-driver overlay2 --cgroup-parent "$5" $options &
   wait "$!"' sh "$address" "$gateway" "$folder" "$memory" "$cgroup"

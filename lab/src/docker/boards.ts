@@ -12,6 +12,11 @@ import { makeNetwork, removeNetwork, unplug } from './network.ts';
 export interface BoardsOptions {
   /** Memory limit of a board's engine and all its containers, in bytes. The board reports this size to Swarm. */
   readonly memory?: number;
+  /**
+   * A board uses the network of this machine, so that a container with `--network host` listens on its loopback. There
+   * is no other network for containers. For one board. Default: a network for each board.
+   */
+  readonly usesMachineNetwork?: boolean;
 }
 
 export interface Board {
@@ -64,7 +69,10 @@ export interface Boards {
  * need root. They end with this process, even if it is killed. Networks and files of a killed process are removed when
  * boards are started the next time.
  */
-export async function startBoards(count: number, { memory }: BoardsOptions = {}): Promise<Boards> {
+export async function startBoards(
+  count: number,
+  { memory, usesMachineNetwork = false }: BoardsOptions = {},
+): Promise<Boards> {
   const client = await installDocker();
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-boards-'));
   const network = makeNetwork(folder);
@@ -76,7 +84,7 @@ export async function startBoards(count: number, { memory }: BoardsOptions = {})
     const name = `board-${number}`;
     const cgroup = `/${bridge}/${number}`;
     const options = { name, folder: join(folder, name), bridge, gateway, cgroup, memory: memory ?? null };
-    const address = network.address(number);
+    const address = usesMachineNetwork ? '127.0.0.1' : network.address(number);
     const config = join(folder, name, 'client');
     mkdirSync(config, { recursive: true });
     const socket = join(folder, name, 'docker.sock');
@@ -88,7 +96,7 @@ export async function startBoards(count: number, { memory }: BoardsOptions = {})
       if (empty) {
         for (const disk of DISKS) await rm(join(folder, name, disk), { recursive: true, force: true });
       }
-      engine = await startEngine({ ...options, address });
+      engine = await startEngine({ ...options, address: usesMachineNetwork ? null : address });
     };
     return {
       name,

@@ -18,8 +18,8 @@ export interface EngineOptions {
   /** The folder of its files: its disks, which stay when the process ends, and `docker.sock`. */
   readonly folder: string;
   readonly bridge: string;
-  /** An address in the /24 network of the bridge. */
-  readonly address: string;
+  /** An address in the /24 network of the bridge. null: the engine uses the network of this machine. */
+  readonly address: string | null;
   readonly gateway: string;
   /** Control group of the engine and all its containers: a path that is valid in every controller. */
   readonly cgroup: string;
@@ -42,7 +42,15 @@ export function startEngine(options: EngineOptions): Promise<ServerProcess> {
     command: 'setpriv',
     args: [
       ...['--pdeathsig', 'KILL', 'unshare', ...namespaces, 'sh', SCRIPT],
-      ...[name, folder, bridge, `${address}/24`, gateway, cgroup, String(memory ?? 'max')],
+      ...[
+        name,
+        folder,
+        bridge,
+        address === null ? 'machine' : `${address}/24`,
+        gateway,
+        cgroup,
+        String(memory ?? 'max'),
+      ],
     ],
     ready: () => answersPing(join(folder, 'docker.sock')),
     readyMs: READY_MS,

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '@tidegauge/process';
 import { type Board, type Boards, startBoards } from '../../src/docker/boards.ts';
 import { startOrSkip } from '../../src/unavailable.ts';
 
@@ -52,8 +53,8 @@ async function placesOf(service: string): Promise<string[]> {
     .toSorted();
 }
 
-function hear(host: string): Promise<string> {
-  const socket = connect({ host, port: 7, timeout: SILENCE_MS });
+function hear(host: string, port = 7): Promise<string> {
+  const socket = connect({ host, port, timeout: SILENCE_MS });
   socket.on('timeout', () => socket.destroy(new Error(`${host} is silent`)));
   return text(socket);
 }
@@ -193,6 +194,21 @@ test('a board has the given amount of memory, which includes its engine', { skip
     ]);
   assert.equal(await take(100), String(100 * 2 ** 20));
   await assert.rejects(take(512), /docker run/);
+});
+
+test('a container can use the network of this machine, and its loopback', { skip }, async () => {
+  const machine = await startBoards(1, { usesMachineNetwork: true });
+  try {
+    const [board] = machine.boards as [Board];
+    await board.docker(['import', '-', 'empty'], { input: execFileSync('sh', ['-c', EMPTY]) });
+    const port = await freePort();
+    const listen = SAY_NAME.replace('listen(7)', `listen(${port}, "127.0.0.1")`);
+    const run = ['run', '--detach', '--rm', '--network', 'host', ...PROGRAMS];
+    await board.docker([...run, 'empty', '/node', '-e', listen]);
+    await until('its name', async () => (await hear(board.address, port).catch(() => '')) === 'board-1');
+  } finally {
+    await machine.stop();
+  }
 });
 
 test('several processes can have boards at once, and nothing is left after they stop', { skip }, async () => {
