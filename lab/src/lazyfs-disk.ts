@@ -61,11 +61,13 @@ export async function mountLazyFs(program: string, torn?: TornWrite): Promise<La
   ];
   await writeFile(place('config.toml'), `${config.join('\n')}\n`);
   let output = '';
-  const args = [place('disk'), '--config-path', place('config.toml'), '-f'];
+  // LazyFS takes a path with `-o` in it for an option, so the path is relative.
+  const args = [place('disk'), '--config-path', 'config.toml', '-f'];
   const options = ['-o', 'allow_other', '-o', 'modules=subdir', '-o', `subdir=${place('held')}`];
   const lazyfs = startProcess({
     command: program,
     args: [...args, ...options],
+    cwd: directory.path,
     onOutput: (text) => {
       output += text;
     },

@@ -97,8 +97,12 @@ export async function cutUnsynced(
     try {
       const disk = await mountLazyFs(program, write);
       closers.add(async () => disk.remove());
-      const { url, kill } = await target.start(disk.path, closers);
-      const traffic = await Traffic.start(url, RATE, target.payload);
+      const running = await target.start(disk.path, closers).catch((error: unknown) => {
+        if (!disk.isCut) throw error;
+      });
+      // The torn write came before the process was ready, so nothing was acknowledged.
+      if (running === undefined) continue;
+      const traffic = await Traffic.start(running.url, RATE, target.payload);
       closers.add(() => traffic.stop());
       // A spool acknowledges when the store has refused a batch for some time.
       await until(FIRST_MS, () => disk.isCut || traffic.allAcknowledged.length > 0, signal);
@@ -108,7 +112,7 @@ export async function cutUnsynced(
       // Without its disk, nothing may be acknowledged.
       await sleep(AFTER_CUT_MS);
       const acknowledged = [...traffic.allAcknowledged];
-      await kill();
+      await running.kill();
       results.push(judgeCut(acknowledged, at, await target.found(held)));
     } finally {
       await closers.close();
