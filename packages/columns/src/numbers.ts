@@ -1,19 +1,22 @@
 import type { ByteReader, ByteWriter } from './bytes.ts';
 import { decodeIntegers, encodeIntegers } from './integers.ts';
 
-// Doubles, in one of three forms:
+// Doubles, in one of four forms:
 //
 // - decimals: whole numbers divided by a power of ten, as sensors send them. The quotient of two exact doubles is the
 //   double that is nearest to the decimal number, so it is exactly what a parser returned (as ALP, SIGMOD 2024). The few
 //   numbers that are not such a quotient are kept beside.
+// - printed: decimals that were singles of 32 bits and were written with eight digits, such as 7.1199999 for 7.12;
 // - singles: numbers of 32 bits, as whole numbers in their order.
 // - words: the upper 32 bits as whole numbers in their order, and the lower 32 bits.
 
 const DECIMALS = 0;
 const SINGLES = 1;
 const WORDS = 2;
+const PRINTED = 3;
 /** The most digits after the point. */
 const MOST_DIGITS = 15;
+const FEW_DIGITS = 4;
 /** The largest whole number of a decimal. Differences of these are exact. */
 const MOST_WHOLE = 2 ** 51;
 const SAMPLE = 63;
@@ -25,6 +28,13 @@ const EXCEPTIONS = 8;
 /** Powers of ten by exponent. All are exact. */
 const POWERS = Array.from({ length: MOST_DIGITS + 1 }, (_, digits) => Number(`1e${digits}`));
 
+/** The double of a whole number and a power of ten. */
+type Quotient = (whole: number, power: number) => number;
+
+const exact: Quotient = (whole, power) => whole / power;
+const printed: Quotient = (whole, power) => Number(Math.fround(whole / power).toPrecision(8));
+const QUOTIENTS: Readonly<Record<number, Quotient>> = { [DECIMALS]: exact, [PRINTED]: printed };
+
 interface Decimals {
   readonly digits: number;
   readonly wholes: Float64Array;
@@ -34,47 +44,56 @@ interface Decimals {
 
 /** Writes doubles with all their bits, except that any NaN is read as the usual one. The reader must have their number. */
 export function encodeNumbers(out: ByteWriter, numbers: Float64Array): void {
-  const decimals = decimalsOf(numbers);
+  const decimals = decimalsOf(numbers, exact);
   const isExact = decimals !== null && decimals.others.length === 0;
   if (!isExact && numbers.every((number) => Object.is(Math.fround(number), number))) {
     out.byte(SINGLES);
     encodeIntegers(out, numbers.map(fromSingle));
-  } else if (decimals !== null) {
-    const { digits, wholes, others } = decimals;
-    out.byte(DECIMALS);
+    return;
+  }
+  // Those with few digits are as short as they can be.
+  const shorter = decimals === null || decimals.digits > FEW_DIGITS ? decimalsOf(numbers, printed) : null;
+  const isPrinted = shorter !== null && (decimals === null || shorter.digits < decimals.digits);
+  const chosen = isPrinted ? shorter : decimals;
+  if (chosen !== null) {
+    const { digits, wholes, others } = chosen;
+    out.byte(isPrinted ? PRINTED : DECIMALS);
     out.byte(digits);
     out.varint(others.length);
     encodeIntegers(out, Float64Array.from(others));
     for (const index of others) out.double(numbers[index]!);
     encodeIntegers(out, wholes);
-  } else {
-    out.byte(WORDS);
-    const view = new DataView(new ArrayBuffer(8));
-    const upper = new Float64Array(numbers.length);
-    const lower = new Float64Array(numbers.length);
-    for (const [index, number] of numbers.entries()) {
-      view.setFloat64(0, number);
-      upper[index] = ordered(view.getInt32(0));
-      lower[index] = view.getUint32(4);
-    }
-    encodeIntegers(out, upper);
-    encodeIntegers(out, lower);
+  } else encodeWords(out, numbers);
+}
+
+function encodeWords(out: ByteWriter, numbers: Float64Array): void {
+  out.byte(WORDS);
+  const view = new DataView(new ArrayBuffer(8));
+  const upper = new Float64Array(numbers.length);
+  const lower = new Float64Array(numbers.length);
+  for (const [index, number] of numbers.entries()) {
+    view.setFloat64(0, number);
+    upper[index] = ordered(view.getInt32(0));
+    lower[index] = view.getUint32(4);
   }
+  encodeIntegers(out, upper);
+  encodeIntegers(out, lower);
 }
 
 /** @throws {RangeError} if the bytes are damaged */
 export function decodeNumbers(bytes: ByteReader, count: number): Float64Array {
   const form = bytes.byte();
   if (form === SINGLES) return decodeIntegers(bytes, count).map(toSingle);
-  if (form === DECIMALS) {
+  const quotient = QUOTIENTS[form];
+  if (quotient !== undefined) {
     const power = POWERS[bytes.byte()];
     const length = bytes.varint();
     if (power === undefined || length > count) throw new RangeError('numbers are damaged');
     const others = decodeIntegers(bytes, length);
-    const exact = Array.from({ length }, () => bytes.double());
+    const kept = Array.from({ length }, () => bytes.double());
     const numbers = decodeIntegers(bytes, count);
-    for (let index = 0; index < count; index += 1) numbers[index]! /= power;
-    for (const [index, number] of exact.entries()) numbers[others[index]!] = number;
+    for (let index = 0; index < count; index += 1) numbers[index] = quotient(numbers[index]!, power);
+    for (const [index, number] of kept.entries()) numbers[others[index]!] = number;
     return numbers;
   }
   if (form !== WORDS) throw new RangeError(`numbers have an unknown form ${form}`);
@@ -89,8 +108,8 @@ export function decodeNumbers(bytes: ByteReader, count: number): Float64Array {
 }
 
 /** Null if the numbers are not decimals. */
-function decimalsOf(numbers: Float64Array): Decimals | null {
-  const digits = usualDigits(numbers);
+function decimalsOf(numbers: Float64Array, quotient: Quotient): Decimals | null {
+  const digits = usualDigits(numbers, quotient);
   if (digits === null) return null;
   const power = POWERS[digits]!;
   const wholes = new Float64Array(numbers.length);
@@ -98,7 +117,7 @@ function decimalsOf(numbers: Float64Array): Decimals | null {
   let last = 0;
   for (const [index, number] of numbers.entries()) {
     const whole = Math.round(number * power);
-    if (isQuotient(number, whole, power)) last = whole;
+    if (isQuotient(number, whole, power, quotient)) last = whole;
     else others.push(index);
     // A number that is kept beside takes the place of the number before it, which costs the least.
     wholes[index] = last;
@@ -106,20 +125,22 @@ function decimalsOf(numbers: Float64Array): Decimals | null {
   return others.length * EXCEPTIONS > numbers.length ? null : { digits, wholes, others };
 }
 
-function isQuotient(number: number, whole: number, power: number): boolean {
+function isQuotient(number: number, whole: number, power: number, quotient: Quotient): boolean {
   // Not -0, which is no quotient of whole numbers here.
-  return Math.abs(whole) <= MOST_WHOLE && Object.is((whole + 0) / power, number);
+  return Math.abs(whole) <= MOST_WHOLE && Object.is(quotient(whole + 0, power), number);
 }
 
 /** The digits after the point that most numbers of a sample have. Null if they have too many. */
-function usualDigits(numbers: Float64Array): number | null {
+function usualDigits(numbers: Float64Array, quotient: Quotient): number | null {
   const step = Math.max(1, Math.floor(numbers.length / SAMPLE));
   const found: number[] = [];
   let sampled = 0;
   for (let index = 0; index < numbers.length; index += step) {
     const number = numbers[index]!;
     sampled += 1;
-    const digits = POWERS.findIndex((power) => isQuotient(number, Math.round(number * power), power));
+    const digits = POWERS.findIndex((power) =>
+      isQuotient(number, Math.round(number * power), power, quotient),
+    );
     if (digits >= 0) found.push(digits);
   }
   if (found.length === 0 || found.length < sampled - sampled / EXCEPTIONS) return null;

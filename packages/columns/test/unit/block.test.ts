@@ -123,6 +123,12 @@ describe('a block', () => {
     assert.ok(bytes(() => 21.5) < 0.05);
     assert.ok(bytes((index) => ['on', 'off'][Math.floor(index / 300) % 2]!) < 0.1);
     assert.ok(bytes((index) => Math.round(2000 + 300 * Math.sin(index / 50)) / 100) < 0.8);
+    // Decimals as singles with eight digits, as some turbines write them.
+    const printed = (index: number) =>
+      Number(Math.fround(Math.round(700 + 100 * Math.sin(index * index)) / 100).toPrecision(8));
+    const repeated = regular(2048, printed);
+    assert.ok(bytes(printed) < 1.2, `${bytes(printed)}`);
+    assert.deepEqual(decoded(encodeBlock(repeated)), repeated);
     // A single outlier costs little.
     const columns = regular(2048, () => 21.5);
     const late = columns.received.map((each, index) => (index === 100 ? each + 3.6e9 : each));
