@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Board } from '@tidegauge/lab/docker/boards';
-import { Builder, tagsOf } from '../../../stacks/images/debian/builder.ts';
+import { Builder, tagsOf } from '@tidegauge/stacks/image-builder';
 import type { StartCommand } from './pipeline.ts';
 
 /** The user of the image. */

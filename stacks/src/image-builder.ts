@@ -1,0 +1,1 @@
+export { Builder, tagsOf } from '../images/debian/builder.ts';
