@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { startMosquitto } from '@tidegauge/lab';
-import { median } from '@tidegauge/loadtests/results/statistics';
 import { provideFolder } from '@tidegauge/loadtests/targets/targets';
 import { freePort } from '@tidegauge/process';
 import { defineConfig, run } from '@tidegauge/service/program';
@@ -8,6 +7,7 @@ import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, watchMemory } from '@tidegauge/test-support/process-usage';
 import { publishFromConnections } from '@tidegauge/test-support/publisher-process';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
+import { mediansOf } from '../src/trial-medians.ts';
 
 /**
  * `npm run bench -- direct`: sensors that connect to ingest itself, and sensors that connect to mosquitto, from which
@@ -63,7 +63,7 @@ export const program = defineBench({
         process.stderr.write(`round ${round + 1}/${setup.rounds}  ${row(trial)}\n`);
       }
     }
-    const summary = WAYS.map((way) => summarise(trials.filter((trial) => trial.way === way)));
+    const summary = WAYS.map((way) => mediansOf(trials.filter((trial) => trial.way === way)));
     const { messages, connections, window, rounds } = setup;
     process.stdout.write(
       `\n${messages} QoS 1 messages over ${connections} connections with ${window} in flight each, median of ${rounds}\n`,
@@ -117,17 +117,6 @@ async function measure(way: Way, directory: string, setup: Setup): Promise<Trial
     await ingest.stop();
     await broker?.stop();
   }
-}
-
-function summarise(trials: readonly Trial[]): Trial {
-  const of = (field: Exclude<keyof Trial, 'way'>) => median(trials.map((trial) => trial[field]));
-  return {
-    way: trials[0]!.way,
-    acknowledgedPerSecond: of('acknowledgedPerSecond'),
-    storedPerSecond: of('storedPerSecond'),
-    cpuMicrosPerMessage: of('cpuMicrosPerMessage'),
-    residentMiB: of('residentMiB'),
-  };
 }
 
 function row({

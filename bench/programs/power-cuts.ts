@@ -6,7 +6,7 @@ import { seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
 import { type CutSummary, type Spread, summaryOf } from '../src/power-cuts/judge.ts';
 import { cutPower, cutUnsynced, type PowerCuts, RATE } from '../src/power-cuts/measure-cuts.ts';
-import { cutTarget, TARGETS } from '../src/power-cuts/targets.ts';
+import { type CutTarget, cutTarget, TARGETS } from '../src/power-cuts/targets.ts';
 
 /**
  * `npm run bench -- power-cuts`: publishes numbered messages, cuts the power of the disk at random times, and looks for the
@@ -53,14 +53,12 @@ export const program = defineBench({
     if (lazyfs !== null) {
       const found = await cutUnsynced(target, lazyfs, { cuts, pauseMs, random: seeded(seed), signal });
       const figures = summaryOf(found.cuts);
-      const { acknowledged, missing, examples } = figures;
+      const { acknowledged, missing } = figures;
       process.stdout.write(
         `${name}: ${cuts} power cuts that drop what was not synced, ${found.torn} of them with a torn write: ` +
           `${acknowledged} messages acknowledged before one (median), ${missing} missing\n`,
       );
-      const failure = `${missing} acknowledged messages are missing, such as ${examples.join(', ')}`;
-      const isLoss = missing > 0 && target.mustKeep;
-      return { target: name, rate: RATE, ...figures, torn: found.torn, ...(isLoss ? { failure } : {}) };
+      return { target: name, rate: RATE, ...figures, torn: found.torn, ...lossOf(target, figures) };
     }
     const disk = await mountPowerCutDisk(DISK_MEGABYTES);
     closers.add(() => disk.remove());
@@ -68,11 +66,14 @@ export const program = defineBench({
     const { acknowledged, bytesPerMessage } = results;
     const figures = { ...summaryOf(results.cuts), acknowledged, bytesPerMessage };
     process.stdout.write(report(name, results, figures));
-    const lost = figures.missing > 0 && target.mustKeep;
-    const failure = `${figures.missing} acknowledged messages are missing, such as ${figures.examples.join(', ')}`;
-    return { target: name, rate: RATE, ...figures, cuts: results.cuts, ...(lost ? { failure } : {}) };
+    return { target: name, rate: RATE, ...figures, cuts: results.cuts, ...lossOf(target, figures) };
   },
 });
+
+function lossOf({ mustKeep }: CutTarget, { missing, examples }: CutSummary): { readonly failure?: string } {
+  if (missing === 0 || !mustKeep) return {};
+  return { failure: `${missing} acknowledged messages are missing, such as ${examples.join(', ')}` };
+}
 
 function report(name: string, results: PowerCuts, figures: CutSummary): string {
   const { cuts, acknowledged, bytesPerMessage } = results;

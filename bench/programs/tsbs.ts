@@ -11,6 +11,7 @@ import { provideFolder } from '@tidegauge/loadtests/targets/targets';
 import { defineConfig, integer, list, run } from '@tidegauge/service/program';
 import { cpuSeconds, type Memory, watchMemory, writtenBytes } from '@tidegauge/test-support/process-usage';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
+import { mediansOf } from '../src/trial-medians.ts';
 import { type DataSet, findTsbs, LINE_VALUES, STEP_SECONDS, type Tsbs } from '../src/tsbs/programs.ts';
 import { compareFigures, type Figures, type TsbsQuery } from '../src/tsbs/queries.ts';
 import { SYSTEMS, type System } from '../src/tsbs/systems.ts';
@@ -257,11 +258,6 @@ async function askAll(system: System, { queries, answers }: Material): Promise<R
     times[`${type}, ms`] = median(taken);
   }
   return times;
-}
-
-function mediansOf(trials: readonly Row[]): Row {
-  const labels = Object.keys(trials[0]!);
-  return Object.fromEntries(labels.map((label) => [label, median(trials.map((trial) => trial[label]!))]));
 }
 
 function table(summary: readonly { readonly system: string; readonly figures: Row }[]): string {

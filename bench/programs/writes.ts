@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { median } from '@tidegauge/loadtests/results/statistics';
 import { textTable } from '@tidegauge/loadtests/results/table';
 import { provideFolder } from '@tidegauge/loadtests/targets/targets';
 import { freePort } from '@tidegauge/process';
@@ -11,6 +10,7 @@ import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, writtenBytes } from '@tidegauge/test-support/process-usage';
 import { publishFromConnections, publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
+import { mediansOf } from '../src/trial-medians.ts';
 
 /**
  * `npm run bench -- writes`: the bytes that ingest writes to the disk for each reading in SQLite, by the counter of the
@@ -85,7 +85,7 @@ export const program = defineBench({
       }
     }
     const summary = setup.rates.flatMap((rate) =>
-      PACES.map((pace) => summarise(trials.filter((trial) => trial.rate === rate && trial.pace === pace))),
+      PACES.map((pace) => mediansOf(trials.filter((trial) => trial.rate === rate && trial.pace === pace))),
     );
     process.stdout.write(`\n${SENSORS} sensors, medians of ${setup.rounds}\n${table(summary)}`);
     return { ...setup, sensors: SENSORS, summary, trials };
@@ -164,20 +164,6 @@ function older(start: number, number: number): Reading {
   const seq = Math.floor(number / SENSORS);
   const device = `older/sensor-${number % SENSORS}`;
   return { device, metric: 'm', time, value: number / 10, received: time, boot: 'b', seq, quality: 'ok' };
-}
-
-function summarise(trials: readonly Trial[]): Trial {
-  const of = (field: Exclude<keyof Trial, 'pace'>) => median(trials.map((trial) => trial[field]));
-  const { pace, rate } = trials[0]!;
-  return {
-    pace,
-    rate,
-    bytesPerReading: of('bytesPerReading'),
-    cpu: of('cpu'),
-    periodicP50Ms: of('periodicP50Ms'),
-    periodicP99Ms: of('periodicP99Ms'),
-    waitingMs: of('waitingMs'),
-  };
 }
 
 function table(summary: readonly Trial[]): string {

@@ -60,7 +60,7 @@ export async function cutPower(
       } finally {
         await cut.remove();
       }
-      if (results.length % 10 === 0) process.stderr.write(`${results.length} of ${cuts} cuts\n`);
+      tell(results.length, cuts);
     }
     const acknowledged = traffic.acknowledged().length;
     return {
@@ -88,38 +88,55 @@ export async function cutUnsynced(
   program: string,
   { cuts, pauseMs, random, signal }: CutOptions,
 ): Promise<{ cuts: readonly Cut[]; torn: number }> {
-  const results: Cut[] = [];
   let torn = 0;
-  while (results.length < cuts) {
-    const write = results.length % 2 === 0 ? undefined : tornWrite(target.files, random);
+  const results = await cutsInTurn(cuts, async (closers, number) => {
+    const write = number % 2 === 0 ? undefined : tornWrite(target.files, random);
     const mostMs = random.double() * pauseMs * (write === undefined ? 1 : 4);
+    const disk = await mountLazyFs(program, write);
+    closers.add(async () => disk.remove());
+    const running = await target.start(disk.path, closers).catch((error: unknown) => {
+      if (!disk.isCut) throw error;
+    });
+    // The torn write came before the process was ready, so nothing was acknowledged.
+    if (running === undefined) return null;
+    const traffic = await Traffic.start(running.url, RATE, target.payload);
+    closers.add(() => traffic.stop());
+    // A spool acknowledges when the store has refused a batch for some time.
+    await until(FIRST_MS, () => disk.isCut || traffic.allAcknowledged.length > 0, signal);
+    if (await until(mostMs, () => disk.isCut, signal)) torn += 1;
+    const held = await disk.cut();
+    const at = performance.now();
+    // Without its disk, nothing may be acknowledged.
+    await sleep(AFTER_CUT_MS);
+    const acknowledged = [...traffic.allAcknowledged];
+    await running.kill();
+    const cut = judgeCut(acknowledged, at, await target.found(held));
+    tell(number + 1, cuts);
+    return cut;
+  });
+  return { cuts: results, torn };
+}
+
+/** Makes so many cuts, each with its own process. `make` resolves to null when there was no cut, and is called again. */
+async function cutsInTurn(
+  cuts: number,
+  make: (closers: Closers, number: number) => Promise<Cut | null>,
+): Promise<readonly Cut[]> {
+  const results: Cut[] = [];
+  while (results.length < cuts) {
     const closers = new Closers();
     try {
-      const disk = await mountLazyFs(program, write);
-      closers.add(async () => disk.remove());
-      const running = await target.start(disk.path, closers).catch((error: unknown) => {
-        if (!disk.isCut) throw error;
-      });
-      // The torn write came before the process was ready, so nothing was acknowledged.
-      if (running === undefined) continue;
-      const traffic = await Traffic.start(running.url, RATE, target.payload);
-      closers.add(() => traffic.stop());
-      // A spool acknowledges when the store has refused a batch for some time.
-      await until(FIRST_MS, () => disk.isCut || traffic.allAcknowledged.length > 0, signal);
-      if (await until(mostMs, () => disk.isCut, signal)) torn += 1;
-      const held = await disk.cut();
-      const at = performance.now();
-      // Without its disk, nothing may be acknowledged.
-      await sleep(AFTER_CUT_MS);
-      const acknowledged = [...traffic.allAcknowledged];
-      await running.kill();
-      results.push(judgeCut(acknowledged, at, await target.found(held)));
+      const cut = await make(closers, results.length);
+      if (cut !== null) results.push(cut);
     } finally {
       await closers.close();
     }
-    if (results.length % 10 === 0) process.stderr.write(`${results.length} of ${cuts} cuts\n`);
   }
-  return { cuts: results, torn };
+  return results;
+}
+
+function tell(done: number, cuts: number): void {
+  if (done % 10 === 0) process.stderr.write(`${done} of ${cuts} cuts\n`);
 }
 
 /** Resolves to whether the condition is met within a time. */
@@ -147,25 +164,18 @@ export async function killProcess(
   directory: string,
   { cuts, pauseMs, random, signal }: CutOptions,
 ): Promise<readonly Cut[]> {
-  const results: Cut[] = [];
-  while (results.length < cuts) {
-    const folder = join(directory, `kill-${results.length}`);
+  return cutsInTurn(cuts, async (closers, number) => {
+    const folder = join(directory, `kill-${number}`);
     mkdirSync(folder);
-    const closers = new Closers();
     closers.add(async () => rmSync(folder, { recursive: true }));
-    try {
-      const { url, kill } = await target.start(folder, closers);
-      const traffic = await Traffic.start(url, RATE, target.payload);
-      closers.add(() => traffic.stop());
-      // At least half of the pause, so that messages were acknowledged.
-      await sleep(((1 + random.double()) / 2) * pauseMs, undefined, { signal });
-      const acknowledged = traffic.acknowledged();
-      const at = performance.now();
-      await kill();
-      results.push(judgeCut(acknowledged, at, await target.found(folder)));
-    } finally {
-      await closers.close();
-    }
-  }
-  return results;
+    const { url, kill } = await target.start(folder, closers);
+    const traffic = await Traffic.start(url, RATE, target.payload);
+    closers.add(() => traffic.stop());
+    // At least half of the pause, so that messages were acknowledged.
+    await sleep(((1 + random.double()) / 2) * pauseMs, undefined, { signal });
+    const acknowledged = traffic.acknowledged();
+    const at = performance.now();
+    await kill();
+    return judgeCut(acknowledged, at, await target.found(folder));
+  });
 }

@@ -84,11 +84,10 @@ async function open(port: number): Promise<Socket> {
     keepalive: 0,
   };
   socket.write(generate(hello));
-  const ended = new AbortController();
-  socket.once('close', () => ended.abort(new Error('the broker closed the connection before it answered')));
-  const [connack] = (await once(socket, 'data', { signal: ended.signal }).catch((error: Error) => {
-    throw (error.cause as Error | undefined) ?? error;
-  })) as [Buffer];
+  const closed = once(socket, 'close').then(() => {
+    throw new Error('the broker closed the connection before it answered');
+  });
+  const [connack] = (await Promise.race([once(socket, 'data'), closed])) as [Buffer];
   if (connack[0] !== 0x20 || connack[3] !== 0)
     throw new Error(`the broker refused the publisher: ${connack.toString('hex')}`);
   return socket;
