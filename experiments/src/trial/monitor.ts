@@ -10,9 +10,11 @@ import {
   machineMemory,
   machineTime,
   NO_COUNTERS,
+  type ProcessTable,
   parseVmstat,
   processCounters,
   processMemory,
+  processTable,
   readText,
   reapedSeconds,
   type Vmstat,
@@ -20,6 +22,8 @@ import {
 import { type Throttling, throttling } from './throttling.ts';
 
 const SAMPLE_MS = 250;
+/** Samples of memory find the processes of a node in a table that is at most as old: a table costs 10 ms of processor time. */
+const TABLE_MS = 1000;
 
 /** What the monitor measured of a run. */
 export interface Measured {
@@ -90,6 +94,8 @@ export class Monitor {
   readonly #least = new Map<MonitoredNode, number>();
   #machinePeak: number | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #table: ProcessTable = processTable();
+  #tableTime = performance.now();
   #offset = 0;
   #step = 0;
   #first: Reading | null = null;
@@ -209,9 +215,10 @@ export class Monitor {
   }
 
   async #read(): Promise<Reading> {
-    const nodes = await Promise.all(this.#nodes.map(({ node }) => readNode(node)));
+    const table = this.#newTable();
+    const nodes = await Promise.all(this.#nodes.map(({ node }) => readNode(node, table)));
     const { user, system } = process.cpuUsage();
-    const clients = processCounters(this.#own()).cpuSeconds ?? 0;
+    const clients = processCounters(this.#own(), table).cpuSeconds ?? 0;
     return {
       time: performance.now(),
       nodes,
@@ -223,12 +230,20 @@ export class Monitor {
     };
   }
 
+  #newTable(): ProcessTable {
+    this.#table = processTable();
+    this.#tableTime = performance.now();
+    return this.#table;
+  }
+
   #sample(): void {
     const offset = clockOffset();
     this.#step = Math.max(this.#step, Math.abs(offset - this.#offset));
     this.#offset = offset;
+    const isOld = performance.now() - this.#tableTime > TABLE_MS;
+    const table = isOld ? this.#newTable() : this.#table;
     for (const { node } of this.#nodes) {
-      const bytes = node.cgroup === null ? processMemory(node.pids()) : cgroupMemory(node.cgroup);
+      const bytes = node.cgroup === null ? processMemory(node.pids(), table) : cgroupMemory(node.cgroup);
       if (bytes === null) continue;
       this.#peaks.set(node, Math.max(bytes, this.#peaks.get(node) ?? 0));
       this.#least.set(node, Math.min(bytes, this.#least.get(node) ?? bytes));
@@ -263,9 +278,9 @@ function isUnseen({ isRemote = false, exporter }: MonitoredNode): boolean {
   return isRemote && exporter === null;
 }
 
-async function readNode(node: MonitoredNode): Promise<NodeReading> {
+async function readNode(node: MonitoredNode, table: ProcessTable): Promise<NodeReading> {
   if (node.cgroup !== null) {
-    const { throttledSeconds, oomKills: kills, ...counters } = cgroupCounters(node.cgroup);
+    const { throttledSeconds, oomKills: kills, ...counters } = cgroupCounters(node.cgroup, table);
     const events = { throttledSeconds, oomKills: kills };
     return { node, source: 'cgroup', counters, events, exporter: null };
   }
@@ -273,7 +288,7 @@ async function readNode(node: MonitoredNode): Promise<NodeReading> {
     return { node, source: 'prometheus', counters: NO_COUNTERS, events: null, exporter: null };
   const pids = node.pids();
   if (pids.length > 0 || node.exporter === null) {
-    return { node, source: 'proc', counters: processCounters(pids), events: null, exporter: null };
+    return { node, source: 'proc', counters: processCounters(pids, table), events: null, exporter: null };
   }
   const exporter = await readExporter(node.exporter);
   return { node, source: 'prometheus', counters: exporter ?? NO_COUNTERS, events: null, exporter };

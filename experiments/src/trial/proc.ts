@@ -68,29 +68,43 @@ export function reapedSeconds(): number {
   return (user + system) / TICKS_PER_SECOND;
 }
 
-/** The processes with these ids and all their descendants that exist now. */
-export function processTree(roots: readonly number[]): ReadonlyMap<number, ProcessStat> {
-  const tree = new Map<number, ProcessStat>();
-  if (roots.length === 0) return tree;
-  const children = new Map<number, number[]>();
-  const stats = new Map<number, ProcessStat>();
-  for (const entry of readdirSync('/proc')) {
-    const pid = Number(entry);
-    if (!Number.isInteger(pid)) continue;
-    const text = readText(`/proc/${pid}/stat`);
-    if (text === null) continue;
-    const stat = parseStat(text);
-    stats.set(pid, stat);
-    const siblings = children.get(stat.parent);
-    if (siblings === undefined) children.set(stat.parent, [pid]);
-    else siblings.push(pid);
+/** The processes that exist at one moment. */
+export interface ProcessTable {
+  readonly stats: ReadonlyMap<number, ProcessStat>;
+  /** By the id of the parent. */
+  readonly children: ReadonlyMap<number, readonly ProcessEntry[]>;
+}
+
+interface ProcessEntry extends ProcessStat {
+  readonly pid: number;
+}
+
+/** Reads all of /proc: some milliseconds. So one table serves all nodes of a reading. */
+export function processTable(): ProcessTable {
+  const entries: ProcessEntry[] = [];
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    const text = Number.isInteger(pid) ? readText(`/proc/${pid}/stat`) : null;
+    if (text !== null) entries.push({ pid, ...parseStat(text) });
   }
+  return {
+    stats: new Map(entries.map((entry) => [entry.pid, entry])),
+    children: Map.groupBy(entries, ({ parent }) => parent),
+  };
+}
+
+/** The processes with these ids and all their descendants. */
+function processTree(
+  roots: readonly number[],
+  { stats, children }: ProcessTable,
+): ReadonlyMap<number, ProcessStat> {
+  const tree = new Map<number, ProcessStat>();
   const next = [...roots];
   for (let pid = next.pop(); pid !== undefined; pid = next.pop()) {
     const stat = stats.get(pid);
     if (stat === undefined || tree.has(pid)) continue;
     tree.set(pid, stat);
-    next.push(...(children.get(pid) ?? []));
+    next.push(...(children.get(pid) ?? []).map((child) => child.pid));
   }
   return tree;
 }
@@ -101,8 +115,8 @@ export function processTree(roots: readonly number[]): ReadonlyMap<number, Proce
  * times what the disk gets. Control groups and /proc/diskstats count at the disk. Disk bytes of descendants that have
  * ended are not included. Network bytes are known only for processes in another network namespace than this one.
  */
-export function processCounters(roots: readonly number[]): Counters {
-  const tree = processTree(roots);
+export function processCounters(roots: readonly number[], table: ProcessTable = processTable()): Counters {
+  const tree = processTree(roots, table);
   if (tree.size === 0) return NO_COUNTERS;
   let cpuSeconds = 0;
   let readBytes: number | null = 0;
@@ -122,8 +136,8 @@ export function processCounters(roots: readonly number[]): Counters {
  * Resident memory of processes and their descendants. Each process counts with its private memory. The memory that
  * processes share, such as the buffers of PostgreSQL, counts once: with the largest share of one process.
  */
-export function processMemory(roots: readonly number[]): number | null {
-  return memoryOf([...processTree(roots).keys()]);
+export function processMemory(roots: readonly number[], table: ProcessTable = processTable()): number | null {
+  return memoryOf([...processTree(roots, table).keys()]);
 }
 
 function memoryOf(pids: readonly number[]): number | null {
@@ -256,9 +270,12 @@ export interface CgroupEvents {
  * Counters of a control group and the groups below it. `directory` is the group in a tree of version 2, or in the tree of
  * any controller of version 1: the group of the same path in the other trees is found from it.
  */
-export function cgroupCounters(directory: string): Counters & CgroupEvents {
+export function cgroupCounters(
+  directory: string,
+  table: ProcessTable = processTable(),
+): Counters & CgroupEvents {
   const pids = cgroupPids(directory);
-  const processes = processCounters(pids);
+  const processes = processCounters(pids, table);
   if (readText(`${directory}/cgroup.controllers`) !== null) {
     const cpu = keyedNumbers(readText(`${directory}/cpu.stat`) ?? '');
     const io = readText(`${directory}/io.stat`);
