@@ -77,7 +77,7 @@ export const program = defineBench({
     const generated = await connectGateway(gateway.port, TABLE, COLUMN, Math.max(...CONCURRENCY));
     closers.add(async () => generated.close());
     await load(client.table(TABLE));
-    const pids = [cluster.dataNode, ...cluster.regionServers, gateway].map(({ pid }) => pid);
+    const pids = [...cluster.dataNodes, ...cluster.regionServers, gateway].map(({ pid }) => pid);
     const lines = await measure(ourSide(client.table(TABLE)), gatewaySide(generated), pids, setup);
     const { rounds, seconds } = setup;
     process.stdout.write(`\n${REGION_SERVERS} region servers, median of ${rounds} rounds\n${show(lines)}`);

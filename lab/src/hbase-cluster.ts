@@ -10,6 +10,7 @@ import { inGroup, type NodeGroup } from './node-group.ts';
 const READY_MS = 180_000;
 const MAX_REGION_SERVERS = 3;
 const MAX_MASTERS = 2;
+const MAX_COPIES = 3;
 // Region servers have most of the load. The other processes compile with less effort (`isBrief`).
 const JVMS = {
   zookeeper: { heapMegabytes: 64, isBrief: true },
@@ -22,6 +23,8 @@ export interface HbaseClusterOptions {
   readonly regionServers?: number;
   /** 1 or 2. The second master becomes active when the first one fails. Default 1. */
   readonly masters?: number;
+  /** Copies of each block of HDFS, 1 to 3, each on its own data node. Default 1. */
+  readonly copies?: number;
   /** Heap of a region server. Default 256. */
   readonly heapMegabytes?: number;
   /** A group for each region server, in which it runs. Default: no limit of memory. */
@@ -33,7 +36,8 @@ export interface HbaseCluster {
   readonly port: number;
   readonly zookeeper: HbaseProcess;
   readonly nameNode: HbaseProcess;
-  readonly dataNode: HbaseProcess;
+  /** One for each copy. */
+  readonly dataNodes: readonly HbaseProcess[];
   /** The folder of the data of all processes. */
   readonly directory: string;
   /** The first master is active until it ends. */
@@ -57,21 +61,22 @@ interface Part {
 }
 
 /**
- * Starts a cluster of HBase 2.6 on loopback. Every part is a child of this process: ZooKeeper, HDFS with one copy,
- * masters, and region servers with a heap of 256 MB each. Three region servers need 1.3 GB in total. Maven downloads
+ * Starts a cluster of HBase 2.6 on loopback. Every part is a child of this process: ZooKeeper, HDFS, masters,
+ * and region servers with a heap of 256 MB each. Three region servers and one copy need 1.3 GB in total. Maven downloads
  * HBase once. Rejects when the download fails, or when no put succeeds within 3 minutes.
  */
 export async function startHbaseCluster(options: HbaseClusterOptions = {}): Promise<HbaseCluster> {
-  const { regionServers: regionServerCount = 3, masters: masterCount = 1, groups = [] } = options;
+  const { regionServers: regionServerCount = 3, masters: masterCount = 1, copies = 1, groups = [] } = options;
   requireWithin('regionServers', regionServerCount, MAX_REGION_SERVERS);
   requireWithin('masters', masterCount, MAX_MASTERS);
+  requireWithin('copies', copies, MAX_COPIES);
   const java = await findProgram('java', 'default-jre-headless');
   const jars = await hbaseJars('2.6.1');
   const port = await freePort();
-  const [nameNodePort, dataNodePort] = [await freePort(), await freePort()];
+  const nameNodePort = await freePort();
   const directory = temporaryDirectory('hbase');
   const folder = directory.path;
-  await writeClusterConf({ folder, zookeeperPort: port, nameNodePort, dataNodePort, regionServerCount });
+  await writeClusterConf({ folder, zookeeperPort: port, nameNodePort, regionServerCount, copies });
 
   const prepare = (part: Part): LaunchedProcess =>
     new LaunchedProcess(part.name, part.port, () =>
@@ -100,13 +105,24 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
     program: NAME_NODE,
     ready: () => listens(nameNodePort),
   });
-  const dataNode = prepare({
-    name: 'data node',
-    port: dataNodePort,
-    jvm: JVMS.hdfs,
-    program: 'org.apache.hadoop.hdfs.server.datanode.DataNode',
-    ready: (log) => LOG_LINES.storesBlocks.test(log),
-  });
+  const dataNodes: LaunchedProcess[] = [];
+  for (let number = 1; number <= copies; number += 1) {
+    const dataNodePort = await freePort();
+    const properties = {
+      'dfs.datanode.address': `127.0.0.1:${dataNodePort}`,
+      'dfs.datanode.data.dir': `${folder}/blocks-${number}`,
+    };
+    dataNodes.push(
+      prepare({
+        name: `data node ${number}`,
+        port: dataNodePort,
+        jvm: JVMS.hdfs,
+        program: 'org.apache.hadoop.hdfs.server.datanode.DataNode',
+        args: Object.entries(properties).flatMap(([name, value]) => ['-D', `${name}=${value}`]),
+        ready: (log) => LOG_LINES.storesBlocks.test(log),
+      }),
+    );
+  }
   const masters: LaunchedProcess[] = [];
   for (let number = 1; number <= masterCount; number += 1) {
     const name = `master ${number}`;
@@ -137,7 +153,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
       }),
     );
   }
-  const parts = [zookeeper, nameNode, dataNode, ...masters, ...regionServers];
+  const parts = [zookeeper, nameNode, ...dataNodes, ...masters, ...regionServers];
   const stop = async (): Promise<void> => {
     // The data is removed anyway, so an orderly shutdown of several seconds is not needed.
     await Promise.all(parts.map((part) => part.kill()));
@@ -146,7 +162,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
   try {
     const format = [...jvmOptions(folder, jars, JVMS.hdfs), NAME_NODE, '-format', '-nonInteractive'];
     await runProgram(java, format, { timeoutMs: READY_MS });
-    await startAll([zookeeper, nameNode, dataNode]);
+    await startAll([zookeeper, nameNode, ...dataNodes]);
     const [first, ...others] = masters;
     await startAll([first!, ...regionServers]);
     await startAll(others);
@@ -160,7 +176,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
     directory: folder,
     zookeeper,
     nameNode,
-    dataNode,
+    dataNodes,
     masters,
     regionServers,
     url: (namespace) => `hbase://127.0.0.1:${port}/${namespace}`,

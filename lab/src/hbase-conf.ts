@@ -83,13 +83,14 @@ export interface ClusterConf {
   readonly folder: string;
   readonly zookeeperPort: number;
   readonly nameNodePort: number;
-  readonly dataNodePort: number;
   readonly regionServerCount: number;
+  /** Of each block of HDFS. */
+  readonly copies: number;
 }
 
-/** Writes the configuration of all processes of a cluster. Masters and region servers have their ports as arguments. */
+/** Writes the configuration of all processes of a cluster. Several processes of one kind have their ports as arguments. */
 export async function writeClusterConf(conf: ClusterConf): Promise<void> {
-  const { folder, zookeeperPort, nameNodePort, dataNodePort, regionServerCount } = conf;
+  const { folder, zookeeperPort, nameNodePort, regionServerCount, copies } = conf;
   const hdfs = `hdfs://127.0.0.1:${nameNodePort}`;
   await writeConf(folder, {
     'hbase-site.xml': {
@@ -102,16 +103,14 @@ export async function writeClusterConf(conf: ClusterConf): Promise<void> {
     'core-site.xml': { 'fs.defaultFS': hdfs, 'hadoop.tmp.dir': `${folder}/tmp` },
     'hdfs-site.xml': {
       'dfs.namenode.name.dir': `${folder}/name`,
-      'dfs.datanode.data.dir': `${folder}/blocks`,
-      'dfs.replication': 1,
+      'dfs.replication': copies,
       'dfs.permissions.enabled': false,
       'dfs.namenode.http-address': '127.0.0.1:0',
       'dfs.namenode.datanode.registration.ip-hostname-check': false,
       'dfs.safemode.threshold.pct': 0,
-      'dfs.datanode.address': `127.0.0.1:${dataNodePort}`,
       'dfs.datanode.http.address': '127.0.0.1:0',
       'dfs.datanode.ipc.address': '127.0.0.1:0',
-      // There is one copy on one node, so a failed data node cannot be replaced.
+      // There are as many data nodes as copies, so a failed data node cannot be replaced.
       'dfs.client.block.write.replace-datanode-on-failure.policy': 'NEVER',
     },
   });

@@ -51,6 +51,8 @@ export interface StoreServerOptions {
   readonly memory?: number;
   /** Nodes announce 127.0.1.N instead of 127.0.0.N to clients, where a proxy must listen on the same ports. */
   readonly isProxied?: boolean;
+  /** HBase with several nodes: copies of each block of HDFS. Other stores have them by an option of the URL. Default 1. */
+  readonly copies?: number;
 }
 
 export interface StoreServerEntry {
@@ -173,7 +175,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
     summary: 'HBase 2.6 from Maven Central: one process, or HDFS and up to 3 region servers',
     maxNodes: 3,
     minMemory: 768 * MEBIBYTE,
-    start: (nodes, { memory } = {}) =>
+    start: (nodes, { memory, copies = 1 } = {}) =>
       withGroups(nodes, memory, async (groups) => {
         const heapMegabytes = shareOf(memory, 256);
         const { hbaseCopies } = await import('./hbase-copies.ts');
@@ -198,10 +200,10 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
           };
         }
         const { startHbaseCluster } = await import('./hbase-cluster.ts');
-        const server = await startHbaseCluster({ regionServers: nodes, heapMegabytes, groups });
-        const { zookeeper, nameNode, dataNode, masters, regionServers } = server;
-        // They have no second copy, so HBase does not work without one of them.
-        const others = [zookeeper, nameNode, dataNode, ...masters];
+        const server = await startHbaseCluster({ regionServers: nodes, copies, heapMegabytes, groups });
+        const { zookeeper, nameNode, dataNodes, masters, regionServers } = server;
+        // HBase does not work without one of them, and a data node is not replaced.
+        const others = [zookeeper, nameNode, ...dataNodes, ...masters];
         const nameOf = (part: HbaseProcess): string => part.name.replaceAll(' ', '-').toLowerCase();
         return {
           ...common,

@@ -13,7 +13,7 @@ import { definePlace, restoreRefusal, throwRefusal } from './place.ts';
 import { profileRefusal, startProxies } from './proxies.ts';
 import { copiesAsSnapshots } from './snapshots.ts';
 
-const REPLICATED: readonly string[] = ['cassandra', 'citus'];
+const REPLICATED: readonly string[] = ['cassandra', 'citus', 'hbase'];
 
 /** Stores on this machine: servers of the lab, embedded stores, or a server that a STORE URL names. */
 export function labPlace(): Place {
@@ -151,10 +151,14 @@ async function startLab(
 }
 
 async function startServer(
-  { store, nodes, memory, network }: StoreLevels,
+  { store, nodes, rf, memory, network }: StoreLevels,
   closers: Closers,
 ): Promise<StoreServer> {
-  const options = { isProxied: network !== null, ...(memory === null ? {} : { memory }) };
+  const options = {
+    isProxied: network !== null,
+    ...(memory === null ? {} : { memory }),
+    ...(rf === null ? {} : { copies: rf }),
+  };
   const server = await startStorePlaces(store, options, nodes);
   closers.add(() => server.stop());
   return server;
