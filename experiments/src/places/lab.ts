@@ -13,17 +13,20 @@ import { definePlace, restoreRefusal, throwRefusal } from './place.ts';
 import { profileRefusal, startProxies } from './proxies.ts';
 import { copiesAsSnapshots } from './snapshots.ts';
 
-const REPLICATED: readonly string[] = ['cassandra', 'citus', 'hbase'];
+/** Stores whose copies are an option of the STORE URL. HDFS sets those of HBase. */
+const COPIES_BY_URL: readonly string[] = ['cassandra', 'citus'];
+const REPLICATED: readonly string[] = [...COPIES_BY_URL, 'hbase'];
 
 /** Stores on this machine: servers of the lab, embedded stores, or a server that a STORE URL names. */
 export function labPlace(): Place {
+  const servers = new SharedServers();
   return definePlace({
     name: 'lab',
     refusalOf: (hard, study) => refusalOf(storeLevels(hard, study), study),
     async start(hard, study, closers, signal) {
       const levels = storeLevels(hard, study);
       throwRefusal(refusalOf(levels, study));
-      return startLab(levels, hard, study, closers, signal);
+      return startLab(levels, servers, hard, study, closers, signal);
     },
   });
 }
@@ -74,6 +77,7 @@ function refusalOfUrl({ nodes, memory, network }: StoreLevels, study: Study): st
 
 async function startLab(
   levels: StoreLevels,
+  servers: SharedServers,
   hard: Combination,
   study: Study,
   closers: Closers,
@@ -82,7 +86,8 @@ async function startLab(
   const scheme = levels.isUrl ? schemeOf(levels.store) : levels.store;
   await checkOptions(scheme, urlOptions(scheme, hard, {}, study));
   signal.throwIfAborted();
-  const server = levels.isUrl ? null : await startServer(levels, closers);
+  const isShared = sharesServer(levels, study);
+  const server = levels.isUrl ? null : await servers.take(levels, isShared, closers);
   const proxies =
     server === null || levels.network === null
       ? null
@@ -102,7 +107,7 @@ async function startLab(
       if (server === null) return withOptions(withPassword(levels.store, process.env), options);
       let url = urls.get(database);
       if (url === undefined) {
-        url = server.create(database);
+        url = server.create(isShared ? `${database}_rf${levels.rf}` : database);
         urls.set(database, url);
         url.catch(() => urls.delete(database));
       }
@@ -131,7 +136,8 @@ async function startLab(
       { name: 'api', role: 'api', pids: () => apiPids, cgroup: null, exporter: null },
     ],
     async storedBytes() {
-      if (server === null || server.directories.length === 0) return null;
+      // Files of a server that is shared are not of one number of copies.
+      if (server === null || isShared || server.directories.length === 0) return null;
       await server.flush?.();
       const copied = server.copies === null ? 0 : await server.copies.bytes();
       if (copied === null) return null;
@@ -150,27 +156,66 @@ async function startLab(
   };
 }
 
-async function startServer(
-  { store, nodes, rf, memory, network }: StoreLevels,
-  closers: Closers,
-): Promise<StoreServer> {
+/**
+ * Whether combinations that differ in copies only, and are up at the same time, have one server: where the copies are an
+ * option of a keyspace or of a table. Each has its own databases.
+ */
+function sharesServer({ store, rf }: StoreLevels, { repeat, state }: Study): boolean {
+  const isPaired = repeat.pairing !== 'none' && repeat.paired.includes('rf');
+  return (
+    isPaired && rf !== null && COPIES_BY_URL.includes(store) && !Object.values(state).includes('restore')
+  );
+}
+
+/** Servers of deployments that are up. */
+class SharedServers {
+  readonly #shared = new Map<string, { readonly server: Promise<StoreServer>; users: number }>();
+
+  /** Resolves to a new server, or to one that a deployment shares. It stops when all that have taken it are closed. */
+  async take(levels: StoreLevels, isShared: boolean, closers: Closers): Promise<StoreServer> {
+    if (!isShared) {
+      const own = await startServer(levels);
+      closers.add(() => own.stop());
+      return own;
+    }
+    const key = JSON.stringify({ ...levels, rf: null });
+    const entry = this.#shared.get(key) ?? { server: startServer({ ...levels, rf: null }), users: 0 };
+    this.#shared.set(key, entry);
+    entry.users += 1;
+    closers.add(async () => {
+      entry.users -= 1;
+      if (entry.users > 0) return;
+      this.#shared.delete(key);
+      await (await entry.server.catch(() => null))?.stop();
+    });
+    return entry.server;
+  }
+}
+
+function startServer({ store, nodes, rf, memory, network }: StoreLevels): Promise<StoreServer> {
   const options = {
     isProxied: network !== null,
     ...(memory === null ? {} : { memory }),
     ...(rf === null ? {} : { copies: rf }),
   };
-  const server = await startStorePlaces(store, options, nodes);
-  closers.add(() => server.stop());
-  return server;
+  return startStorePlaces(store, options, nodes);
 }
 
-/** The nodes of a server, for the monitor. */
-export function storeNodes(server: StoreServer | null): MonitoredNode[] {
-  return (server?.nodes ?? []).map(({ name, pids, cgroup }) => ({
-    name,
-    role: 'store',
-    pids,
-    cgroup,
-    exporter: null,
-  }));
+const monitored = new WeakMap<StoreServer, readonly MonitoredNode[]>();
+
+/** The nodes of a server, for the monitor: the same ones at each call. */
+export function storeNodes(server: StoreServer | null): readonly MonitoredNode[] {
+  if (server === null) return [];
+  let nodes = monitored.get(server);
+  if (nodes === undefined) {
+    nodes = server.nodes.map(({ name, pids, cgroup }) => ({
+      name,
+      role: 'store',
+      pids,
+      cgroup,
+      exporter: null,
+    }));
+    monitored.set(server, nodes);
+  }
+  return nodes;
 }

@@ -88,7 +88,9 @@ interface DeploymentState {
 export class Monitor {
   /** Of each run. */
   readonly #deployments: readonly Deployment[];
-  readonly #nodes: readonly { readonly node: MonitoredNode; readonly deployment: Deployment }[];
+  readonly #nodesOf: ReadonlyMap<Deployment, ReadonlySet<MonitoredNode>>;
+  /** Each once, also one that several deployments share. */
+  readonly #nodes: readonly MonitoredNode[];
   readonly #own: () => readonly number[];
   readonly #peaks = new Map<MonitoredNode, number>();
   readonly #least = new Map<MonitoredNode, number>();
@@ -112,9 +114,8 @@ export class Monitor {
    */
   constructor(deployments: readonly Deployment[], own: () => readonly number[]) {
     this.#deployments = deployments;
-    this.#nodes = [...new Set(deployments)].flatMap((deployment) =>
-      deployment.nodes().map((node) => ({ node, deployment })),
-    );
+    this.#nodesOf = new Map(deployments.map((deployment) => [deployment, new Set(deployment.nodes())]));
+    this.#nodes = [...new Set([...this.#nodesOf.values()].flatMap((nodes) => [...nodes]))];
     this.#own = own;
   }
 
@@ -175,7 +176,8 @@ export class Monitor {
     const before = this.#before.get(deployment)!;
     const after = (await this.#after).get(deployment)!;
     const seconds = (last.time - first.time) / 1000;
-    const indexes = [...this.#nodes.keys()].filter((index) => this.#nodes[index]!.deployment === deployment);
+    const own = this.#nodesOf.get(deployment)!;
+    const indexes = [...this.#nodes.keys()].filter((index) => own.has(this.#nodes[index]!));
     const pairs = indexes.map((index): Pair => [first.nodes[index]!, last.nodes[index]!]);
     const slow = throttledShare(pairs, first.throttling, last.throttling, seconds);
     const usage = this.#usages.get(run) ?? null;
@@ -216,7 +218,7 @@ export class Monitor {
 
   async #read(): Promise<Reading> {
     const table = this.#newTable();
-    const nodes = await Promise.all(this.#nodes.map(({ node }) => readNode(node, table)));
+    const nodes = await Promise.all(this.#nodes.map((node) => readNode(node, table)));
     const { user, system } = process.cpuUsage();
     const clients = processCounters(this.#own(), table).cpuSeconds ?? 0;
     return {
@@ -242,7 +244,7 @@ export class Monitor {
     this.#offset = offset;
     const isOld = performance.now() - this.#tableTime > TABLE_MS;
     const table = isOld ? this.#newTable() : this.#table;
-    for (const { node } of this.#nodes) {
+    for (const node of this.#nodes) {
       const bytes = node.cgroup === null ? processMemory(node.pids(), table) : cgroupMemory(node.cgroup);
       if (bytes === null) continue;
       this.#peaks.set(node, Math.max(bytes, this.#peaks.get(node) ?? 0));

@@ -23,7 +23,8 @@ installOnlyInCi();
 const place = labPlace();
 
 function study(more: Partial<Study> = {}): Study {
-  return { fixed: {}, easy: {}, hard: {}, networks: {}, state: {}, ...more } as Study;
+  const repeat = { pairing: 'none', paired: [] };
+  return { fixed: {}, easy: {}, hard: {}, networks: {}, state: {}, repeat, ...more } as unknown as Study;
 }
 
 async function fill(store: Store): Promise<void> {
@@ -272,6 +273,31 @@ for (const store of ['postgres', 'cassandra']) {
   });
 }
 
+test('numbers of copies that are up at the same time share a server of Cassandra', async (t) => {
+  const repeat = { ...study().repeat, pairing: 'slice' as const, paired: ['rf'] };
+  const deployOne = (rf: number): Promise<Deployment | null> =>
+    deployOrSkip(t, { store: 'cassandra', nodes: 2, rf }, study({ repeat }));
+  const one = await deployOne(1);
+  if (one === null) return;
+  const two = (await deployOne(2))!;
+  const nodesOf = (deployment: Deployment) => deployment.nodes().filter(({ role }) => role === 'store');
+  assert.deepEqual(new Set(nodesOf(two)), new Set(nodesOf(one)), 'the monitor counts each node once');
+  const [urlOfOne, urlOfTwo] = [await one.storeUrl('study_raw', {}), await two.storeUrl('study_raw', {})];
+  await using(urlOfOne!, fill);
+  await using(urlOfTwo!, async (store) => {
+    assert.equal(await store.records.read(TABLE, 'user7', null).catch(() => null), null);
+    await fill(store);
+  });
+  assert.match(urlOfOne!, /study_raw_rf1\?rf=1$/);
+  assert.match(urlOfTwo!, /study_raw_rf2\?rf=2$/);
+  await one.stop();
+  assert.equal(
+    await using(urlOfTwo!, async ({ records }) => (await records.scan(TABLE, '', 2 * ROWS, null)).length),
+    ROWS,
+  );
+  await assertStops(two);
+});
+
 test('a profile that a proxy cannot make is refused', () => {
   const given = study({ networks: NETWORKS });
   assert.equal(place.refuses({ store: 'postgres', network: 'wifi' }, given), null);
@@ -286,7 +312,8 @@ test('a combination that the lab cannot deploy is refused before anything starts
   assert.equal(refusal({ store: 'citus', nodes: 3, rf: 3 }), null);
   assert.match(refusal({ store: 'postgres', nodes: 3 })!, /at most 1 node in the lab, not 3/);
   assert.match(refusal({ store: 'cassandra', nodes: 2, rf: 3 })!, /rf 3 needs 3 nodes/);
-  assert.match(refusal({ store: 'hbase', nodes: 3, rf: 2 })!, /one copy/);
+  assert.equal(refusal({ store: 'hbase', nodes: 3, rf: 2 }), null);
+  assert.match(refusal({ store: 'mariadb', rf: 2 })!, /one copy/);
   assert.match(refusal({ store: 'sqlite', memory: '1GiB' })!, /no node to limit/);
   assert.match(refusal({ store: 'cassandra', memory: '64MiB' })!, /768MiB or more/);
   assert.match(refusal({ store: 'postgres', network: 'wifi' })!, /no network profile wifi/);
