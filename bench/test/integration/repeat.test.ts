@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runProgramSync, temporaryDirectory } from '@tidegauge/process';
 
-const BENCH = fileURLToPath(new URL('../../programs/overhead.ts', import.meta.url));
-const QUICK = ['--quick', '--rounds', '2', '--threads', '1'];
+const BENCH = fileURLToPath(new URL('../../programs/headline.ts', import.meta.url));
+const QUICK = ['--quick', '--stores', 'sqlite', '--workloads', 'c', '--threads', '1'];
 
 function bench(...args: string[]) {
   return runProgramSync(process.execPath, [BENCH, ...args], { accept: 'any', timeoutMs: 180_000 });
@@ -24,11 +24,12 @@ test('--repeat runs a benchmark several times and reports the spread of its figu
   const [, embedded] = /id="numbers-json">(.*)<\/script>/.exec(text)!;
   const { numbers, sets } = JSON.parse(embedded!);
   const raw = numbers.filter(
-    ({ inputs }: { inputs: { path?: string } }) => inputs.path === 'costs[read].mean.app',
+    ({ inputs }: { inputs: { path?: string } }) =>
+      inputs.path === 'results[sqlite c].operations.read.mean.value',
   );
   const reads = runs.map(
-    ({ costs }: { costs: { operation: string; mean: { app: number } }[] }) =>
-      costs.find(({ operation }) => operation === 'read')!.mean.app,
+    ({ results }: { results: { operations: { read: { mean: { value: number } } } }[] }) =>
+      results[0]!.operations.read.mean.value,
   );
   assert.deepEqual(
     raw.map(({ value }: { value: number }) => value),
