@@ -7,10 +7,9 @@ import org.apache.hadoop.hbase.TableName;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hadoop.hbase.client.Result;
 import org.apache.hadoop.hbase.client.Scan;
-import org.apache.hadoop.hbase.filter.FirstKeyOnlyFilter;
 
 /**
- * Reads a table with HBase's own client: HbaseRows ZOOKEEPER_PORT count|list TABLE. A list has one line per
+ * Reads a table with HBase's own client: HbaseRows ZOOKEEPER_PORT TABLE. It prints one line per
  * row: its key, then column=value for each column, all in hexadecimal.
  */
 public final class HbaseRows {
@@ -18,18 +17,13 @@ public final class HbaseRows {
     Configuration conf = HBaseConfiguration.create();
     conf.set("hbase.zookeeper.quorum", "127.0.0.1");
     conf.set("hbase.zookeeper.property.clientPort", args[0]);
-    boolean listing = args[1].equals("list");
     Scan scan = new Scan().setCaching(1000);
-    if (!listing) scan.setFilter(new FirstKeyOnlyFilter());
-    long count = 0;
     StringBuilder lines = new StringBuilder();
     HexFormat hex = HexFormat.of();
     try (var connection = ConnectionFactory.createConnection(conf);
-        var table = connection.getTable(TableName.valueOf(args[2]));
+        var table = connection.getTable(TableName.valueOf(args[1]));
         var scanner = table.getScanner(scan)) {
       for (Result row : scanner) {
-        count += 1;
-        if (!listing) continue;
         lines.append(hex.formatHex(row.getRow()));
         for (Cell cell : row.rawCells()) {
           lines.append(' ').append(hex.formatHex(CellUtil.cloneFamily(cell)));
@@ -40,6 +34,5 @@ public final class HbaseRows {
         lines.setLength(0);
       }
     }
-    if (!listing) System.out.println(count);
   }
 }

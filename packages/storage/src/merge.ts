@@ -139,13 +139,6 @@ export async function* rangePagesAtOnce<S extends { readonly metric: string }>(
   yield* takePages(mergedPages(streams, compareReadings(order)), limit);
 }
 
-/** As `rangePagesAtOnce`, one reading at a time. */
-export function rangeOfSeriesAtOnce<S extends { readonly metric: string }>(
-  ...range: Parameters<typeof rangePagesAtOnce<S>>
-): AsyncGenerator<Reading> {
-  return flatten(rangePagesAtOnce(...range));
-}
-
 /** The first page of a series of a range. */
 export interface FirstPage<S> extends PageQuery {
   readonly series: S;

@@ -6,10 +6,11 @@ import {
   compareReadings,
   compareText,
   type FirstPage,
+  flatten,
   mergePages,
   type PageQuery,
   rangeOfSeries,
-  rangeOfSeriesAtOnce,
+  rangePagesAtOnce,
   seriesBounds,
   take,
 } from '../../src/merge.ts';
@@ -135,7 +136,7 @@ describe('rangeOfSeries', () => {
       const all = series.flatMap(({ rows }) => rows).sort(compareReadings(order));
       for (const limit of [1, 25, 109, 1000]) {
         const query = { device: 'd', limit, order, after: all[10]! };
-        const found = await collect(rangeOfSeriesAtOnce(query, series, readPage, readFirst));
+        const found = await collect(flatten(rangePagesAtOnce(query, series, readPage, readFirst)));
         assert.deepEqual(found, all.slice(11, 11 + limit));
       }
     }
@@ -144,12 +145,14 @@ describe('rangeOfSeries', () => {
       metric: `m${n}`,
       rows: [reading({ device: 'd', metric: `m${n}`, time: T0 + n })],
     }));
-    const whole = await collect(rangeOfSeriesAtOnce({ device: 'd', limit: 1000 }, many, readPage, readFirst));
+    const whole = await collect(
+      flatten(rangePagesAtOnce({ device: 'd', limit: 1000 }, many, readPage, readFirst)),
+    );
     assert.equal(whole.length, 200);
     // Each first page has room for a second reading, so no series needs another page.
     assert.equal(requested.length, 200);
     const none = { device: 'd', limit: 9, from: T0 + 1000, to: T0 + 1000 };
-    assert.deepEqual(await collect(rangeOfSeriesAtOnce(none, many, readPage, readFirst)), []);
+    assert.deepEqual(await collect(flatten(rangePagesAtOnce(none, many, readPage, readFirst))), []);
   });
 
   test('reads only the requested metric, and nothing if it has no readings', async () => {
