@@ -45,8 +45,8 @@ export interface SpoolerOptions {
   readonly quarantine: (delivery: Delivery, error: DecodeError, received: number) => void;
   /** Resolves when all messages sent to quarantine are written. */
   readonly quarantined: () => Promise<void>;
-  /** Called once for each reading that was written to the spool, before `onSpooled`. */
-  readonly onKept: (readings: readonly Reading[]) => void;
+  /** Called once for each delivery that was written to the spool, before `onSpooled`. */
+  readonly onKept: (delivery: Delivery) => void;
   /** Called once for each reading that an earlier process left in the spool. */
   readonly onRecovered: (readings: readonly Reading[]) => void;
   /** Called for each delivery that may be acknowledged because it is in the spool. */
@@ -192,7 +192,7 @@ export class Spooler {
     for (const delivery of batch) {
       this.#remember(delivery.readings);
       accounts.spool(delivery.readings.length);
-      onKept(delivery.readings);
+      onKept(delivery);
     }
     for (const delivery of batch) onSpooled(delivery);
     this.#replay();
@@ -340,6 +340,7 @@ export class Spooler {
       ownBatch: false,
       spoolable: false,
       fromSpool: true,
+      isAgain: true,
       replayed: false,
     };
     if (!failed) return delivery.readings.length === 0 ? null : delivery;
