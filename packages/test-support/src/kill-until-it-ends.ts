@@ -1,9 +1,16 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitText, startProcess } from '@tidegauge/process';
 
 /** Shorter than the start of a program on most machines. */
 const FIRST_MS = 300;
 const FACTOR = 1.3;
+
+/** Whether a folder has a file. A program can create its folders before it writes. */
+export function hasFiles(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
+}
 
 /**
  * Starts a Node program again and again. Each run is killed (SIGKILL) later than the one before, until one ends before

@@ -45,6 +45,8 @@ export interface Delivery extends RawMessage {
   readonly spoolable: boolean;
   /** Whether it comes from the spool. Its sequence numbers were recorded when it was spooled. */
   readonly fromSpool: boolean;
+  /** Whether it may have been stored before. */
+  readonly isAgain: boolean;
   /** Whether it comes from quarantine. It must not replace readings that were received after it. */
   readonly replayed: boolean;
 }
@@ -53,6 +55,8 @@ export interface Delivery extends RawMessage {
 export interface MqttMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
+  readonly dup?: boolean;
+  readonly retain?: boolean;
 }
 
 /** What the deliveries of a route have in common. */
@@ -122,6 +126,11 @@ export class MqttDelivery implements Delivery {
     return false;
   }
 
+  /** A retained message is sent again for each subscription. */
+  get isAgain(): boolean {
+    return this.token.dup === true || this.token.retain === true;
+  }
+
   get replayed(): boolean {
     return false;
   }
@@ -130,9 +139,9 @@ export class MqttDelivery implements Delivery {
 /** A copy of a delivery with other values for some of its fields. */
 export function deliveryWith(delivery: Delivery, changes: Partial<Delivery>): Delivery {
   const { source, topic, payload, format, part, readings, units, bytes, arrived, origin, token } = delivery;
-  const { ownBatch, spoolable, fromSpool, replayed } = delivery;
+  const { ownBatch, spoolable, fromSpool, isAgain, replayed } = delivery;
   const message = { source, topic, payload, format, part, readings, units, bytes, arrived, origin, token };
-  return { ...message, ownBatch, spoolable, fromSpool, replayed, ...changes };
+  return { ...message, ownBatch, spoolable, fromSpool, isAgain, replayed, ...changes };
 }
 
 /** Approximate memory of a message besides its bytes, and of each of its units. */

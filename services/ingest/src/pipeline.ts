@@ -212,6 +212,8 @@ export class Pipeline {
       onBroken,
     });
     this.#spooler = options.spool === null ? null : this.#openSpool(options.spool, maxBatch, onBroken);
+    // The next process must find the devices of the spool in the ledger.
+    this.#keepSequences();
   }
 
   get spool(): Spool | null {
@@ -412,6 +414,7 @@ export class Pipeline {
         ownBatch: true,
         spoolable: false,
         fromSpool: false,
+        isAgain: replayed,
         replayed,
       };
       this.#enter(delivery, decoded, received);
@@ -452,8 +455,8 @@ export class Pipeline {
       store: (batch, patienceMs) => this.#store(batch, patienceMs),
       quarantine: (delivery, error, received) => this.#quarantine(delivery, error, received),
       quarantined: () => this.#quarantineLane.idle(),
-      onKept: (readings) => this.#recordSequences(readings),
-      onRecovered: (readings) => this.#recordSequences(readings, true),
+      onKept: ({ readings, isAgain }) => this.#recordSequences(readings, isAgain),
+      onRecovered: (readings) => this.#recordSequences(readings, true, true),
       onSpooled: (delivery) => {
         this.#keepSequences();
         this.#settle(delivery, null);
@@ -480,7 +483,7 @@ export class Pipeline {
       this.accounts.receive(decoded.length);
       if (delivery.readings.length < decoded.length) {
         this.accounts.filter(decoded.length - delivery.readings.length);
-        this.#recordFiltered(decoded, delivery.readings);
+        this.#recordFiltered(decoded, delivery);
         if (delivery.readings.length === 0) {
           this.#keepSequences();
           delivery.origin.settled(delivery, NOTHING);
@@ -640,9 +643,9 @@ export class Pipeline {
     const finished = now();
     let first = 0;
     for (let index = 0; index < batch.length; index++) {
-      const { readings, fromSpool } = batch[index]!;
+      const { readings, fromSpool, isAgain } = batch[index]!;
       if (!fromSpool)
-        this.#recordSequences(rejected.size === 0 ? readings : without(readings, rejected, first));
+        this.#recordSequences(rejected.size === 0 ? readings : without(readings, rejected, first), isAgain);
       const { time, quality } = readings[0]!;
       if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
       first += readings.length;
@@ -652,21 +655,25 @@ export class Pipeline {
   /**
    * Takes readings that the filter left out. Records their sequence numbers, except those that a kept reading has too.
    */
-  #recordFiltered(all: readonly Reading[], kept: readonly Reading[]): void {
+  #recordFiltered(all: readonly Reading[], { readings: kept, isAgain }: Delivery): void {
     const known = new Set(kept.map(sequenceOf));
     if (this.#options.onStored !== undefined) {
       const stored = new Set(kept);
       this.#options.onStored(all.filter((reading) => !stored.has(reading)));
     }
-    this.#recordSequences(all.filter((reading) => !known.has(sequenceOf(reading))));
+    this.#recordSequences(
+      all.filter((reading) => !known.has(sequenceOf(reading))),
+      isAgain,
+    );
   }
 
   /**
    * Records sequence numbers. Several readings of one message can have the same number.
    *
-   * @param isRepeated whether the numbers may have been recorded before
+   * @param isAgain whether they may have been stored before
+   * @param isRecovered whether an earlier process may have recorded them
    */
-  #recordSequences(readings: readonly Reading[], isRepeated = false): void {
+  #recordSequences(readings: readonly Reading[], isAgain: boolean, isRecovered = false): void {
     for (let index = 0; index < readings.length; index++) {
       const { device, boot, seq, time } = readings[index]!;
       if (boot === null || seq === null) continue;
@@ -674,8 +681,8 @@ export class Pipeline {
       if (before !== undefined && before.seq === seq && before.boot === boot && before.device === device)
         continue;
       if (time < this.#oldestRecorded) this.#oldestRecorded = time;
-      if (isRepeated) this.sequences.confirm(device, boot, seq);
-      else this.sequences.record(device, boot, seq);
+      if (isRecovered) this.sequences.confirm(device, boot, seq);
+      else this.sequences.record(device, boot, seq, isAgain);
     }
   }
 

@@ -1,10 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { now } from '@tidegauge/readings';
 import { ConfigError, type Logger } from '@tidegauge/service';
 import { collectGarbage } from './heap.ts';
-import { replaceFile, syncDirectory } from './replace-file.ts';
+import { createDirectory, replaceFile, syncDirectory } from './replace-file.ts';
 import { eachEntry, encodeEntry, type SpoolEntry, soundBytes, splitEntries } from './spool-entry.ts';
 
 const NAME = /^\d{12}\.spool$/;
@@ -68,7 +68,7 @@ export class Spool {
    */
   *recover(): Generator<SpoolEntry> {
     try {
-      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      createDirectory(this.#directory);
       // A process that was killed can have removed a segment without a sync: see `remove`.
       syncDirectory(this.#directory);
       const names = readdirSync(this.#directory).filter((name) => NAME.test(name));

@@ -45,8 +45,8 @@ export interface SpoolerOptions {
   readonly quarantine: (delivery: Delivery, error: DecodeError, received: number) => void;
   /** Resolves when all messages sent to quarantine are written. */
   readonly quarantined: () => Promise<void>;
-  /** Called once for each reading that was written to the spool, before `onSpooled`. */
-  readonly onKept: (readings: readonly Reading[]) => void;
+  /** Called once for each delivery that was written to the spool, before `onSpooled`. */
+  readonly onKept: (delivery: Delivery) => void;
   /** Called once for each reading that an earlier process left in the spool. */
   readonly onRecovered: (readings: readonly Reading[]) => void;
   /** Called for each delivery that may be acknowledged because it is in the spool. */
@@ -66,6 +66,29 @@ interface InMemory {
   count: number;
   /** Time of the newest of them. */
   newest: number;
+}
+
+/** Deliveries of a batch that go the same way. */
+class Group {
+  readonly #deliveries: Delivery[] = [];
+  /** Time of the newest reading of each device. */
+  readonly #newest = new Map<string, number>();
+
+  push(delivery: Delivery): void {
+    this.#deliveries.push(delivery);
+    for (const { device, time } of delivery.readings)
+      this.#newest.set(device, Math.max(time, this.#newest.get(device) ?? time));
+  }
+
+  /** Whether a delivery must not overtake one of these. */
+  isBefore({ readings }: Delivery): boolean {
+    return isBehind(readings, this.#newest);
+  }
+
+  take(): readonly Delivery[] {
+    this.#newest.clear();
+    return this.#deliveries.splice(0);
+  }
 }
 
 /**
@@ -131,14 +154,17 @@ export class Spooler {
   async write(batch: readonly Delivery[]): Promise<void> {
     const slow = this.#options.isSlow();
     const free = this.#isEmpty && this.#inMemory.size === 0 && !this.#unavailable && !slow;
-    const direct = free ? batch : await this.#divert(batch, slow);
-    if (direct.length === 0) return;
+    await (free ? this.#storeDirectly(batch, slow) : this.#divert(batch, slow));
+  }
+
+  async #storeDirectly(batch: readonly Delivery[], slow: boolean): Promise<void> {
+    if (batch.length === 0) return;
     try {
-      await this.#store(direct, PATIENCE_MS);
+      await this.#store(batch, PATIENCE_MS);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       this.#unavailable = true;
-      await this.#divert(direct, slow);
+      await this.#divert(batch, slow);
     }
   }
 
@@ -151,20 +177,30 @@ export class Spooler {
     this.#unavailable = false;
   }
 
-  /** @returns the deliveries that may go to the store now */
-  async #divert(batch: readonly Delivery[], slow: boolean): Promise<readonly Delivery[]> {
-    const direct: Delivery[] = [];
-    const kept: Delivery[] = [];
+  /** Stores the deliveries that may go to the store now, and has the others wait. None overtakes another one of the batch. */
+  async #divert(batch: readonly Delivery[], slow: boolean): Promise<void> {
+    const direct = new Group();
+    const kept = new Group();
+    const finish = async () => {
+      await this.#keep(kept.take());
+      await this.#storeDirectly(direct.take(), slow);
+    };
     for (const delivery of batch) {
-      const isBehind = this.#isBehind(delivery);
-      const mustWait = this.#unavailable || isBehind;
-      if (this.#isBehindInMemory(delivery)) this.#waitInMemory(delivery, isBehind);
-      else if (delivery.spoolable && (mustWait || slow)) kept.push(delivery);
-      else if (mustWait) this.#waitInMemory(delivery, isBehind);
-      else direct.push(delivery);
+      const way = this.#wayOf(delivery, slow, kept.isBefore(delivery));
+      const overtakes = direct.isBefore(delivery) || (way === 'memory' && kept.isBefore(delivery));
+      if (way !== 'store' && overtakes) await finish();
+      if (way === 'memory') this.#waitInMemory(delivery);
+      else (way === 'store' ? direct : kept).push(delivery);
     }
-    if (kept.length > 0) await this.#keep(kept);
-    return direct;
+    await finish();
+  }
+
+  /** @param isBehindKept whether it must wait for deliveries that will be spooled */
+  #wayOf(delivery: Delivery, slow: boolean, isBehindKept: boolean): 'store' | 'spool' | 'memory' {
+    if (this.#isBehindInMemory(delivery)) return 'memory';
+    const mustWait = this.#unavailable || isBehindKept || this.#isBehind(delivery);
+    if (delivery.spoolable && (mustWait || slow)) return 'spool';
+    return mustWait ? 'memory' : 'store';
   }
 
   /**
@@ -172,6 +208,7 @@ export class Spooler {
    * batch, the batch goes to the store.
    */
   async #keep(batch: readonly Delivery[]): Promise<void> {
+    if (batch.length === 0) return;
     const { spool, accounts, onKept, onSpooled } = this.#options;
     const entries = batch.map(({ source, topic, format, payload, part, readings }) => ({
       source,
@@ -192,13 +229,13 @@ export class Spooler {
     for (const delivery of batch) {
       this.#remember(delivery.readings);
       accounts.spool(delivery.readings.length);
-      onKept(delivery.readings);
+      onKept(delivery);
     }
     for (const delivery of batch) onSpooled(delivery);
     this.#replay();
   }
 
-  #waitInMemory(delivery: Delivery, isBehind: boolean): void {
+  #waitInMemory(delivery: Delivery): void {
     for (const { device, time } of delivery.readings) {
       const known = this.#inMemory.get(device);
       if (known === undefined) this.#inMemory.set(device, { count: 1, newest: time });
@@ -207,7 +244,8 @@ export class Spooler {
         known.newest = Math.max(known.newest, time);
       }
     }
-    this.#patient.push({ delivery: compacted(delivery), after: isBehind ? this.#options.spool.newest : -1 });
+    const after = this.#isBehind(delivery) ? this.#options.spool.newest : -1;
+    this.#patient.push({ delivery: compacted(delivery), after });
   }
 
   async #storePatiently(batch: readonly Waiting[]): Promise<void> {
@@ -233,10 +271,7 @@ export class Spooler {
 
   /** Whether a delivery must wait for spooled messages. */
   #isBehind({ readings }: Delivery): boolean {
-    if (this.#crowded) return true;
-    return readings.some(
-      ({ device, time }) => time <= (this.#newest.get(device) ?? Number.NEGATIVE_INFINITY),
-    );
+    return this.#crowded || isBehind(readings, this.#newest);
   }
 
   #remember(readings: readonly Reading[]): void {
@@ -340,6 +375,7 @@ export class Spooler {
       ownBatch: false,
       spoolable: false,
       fromSpool: true,
+      isAgain: true,
       replayed: false,
     };
     if (!failed) return delivery.readings.length === 0 ? null : delivery;
@@ -358,4 +394,9 @@ export class Spooler {
   #wake(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
+}
+
+/** Whether a reading is not newer than the newest one of its device. */
+function isBehind(readings: readonly Reading[], newest: ReadonlyMap<string, number>): boolean {
+  return readings.some(({ device, time }) => time <= (newest.get(device) ?? Number.NEGATIVE_INFINITY));
 }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { startProcess, temporaryDirectory } from '@tidegauge/process';
 import type { Reading } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
-import { killUntilItEnds } from '@tidegauge/test-support/kill-until-it-ends';
+import { hasFiles, killUntilItEnds } from '@tidegauge/test-support/kill-until-it-ends';
 import { fillStore, sampleReadings } from '@tidegauge/test-support/sample-readings';
 import { copied, copy, MAIN, verified } from '../copies.ts';
 
@@ -139,7 +138,7 @@ test('continues after kill -9 at any moment, with equal digests', { timeout: 300
   const [from, to] = [fresh(), fresh('json')];
   await fillStore(openStore(from), 10_000);
   const { kills } = await killUntilItEnds([MAIN, '--from', from, '--to', to], () =>
-    existsSync(join(to.slice('json:'.length), 'readings')),
+    hasFiles(join(to.slice('json:'.length), 'readings')),
   );
   assert.ok(kills > 0, 'the copy was interrupted');
   const found = await verified(from, to);

@@ -148,18 +148,18 @@ describe('a server', { concurrency: true }, () => {
   });
 
   test('a body that stops is answered with 408 in time, and a slow body at the time limit of a request', async (t) => {
-    const { open } = await serve(t, (request) => void request.resume(), { stallMs: 300, requestMs: 1500 });
-    const started = performance.now();
+    const { open } = await serve(t, (request) => void request.resume(), { stallMs: 500, requestMs: 3000 });
     const [stalled, trickles] = [await open(), await open()];
     for (const { socket } of [stalled, trickles])
       socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx');
     const drip = setInterval(() => trickles.socket.write('x'), 50);
     t.after(() => clearInterval(drip));
     await until('the end of the stalled body', () => stalled.ended);
-    assert.ok(performance.now() - started < 1400, `${performance.now() - started} ms`);
-    assert.match(stalled.text, /^HTTP\/1\.1 408 .*stood still for 0\.3 s/s);
+    assert.ok(!trickles.ended, 'in time');
+    assert.match(stalled.text, /^HTTP\/1\.1 408 .*stood still for 0\.5 s/s);
     await until('the end of the trickling body', () => trickles.ended);
-    assert.match(trickles.text, /^HTTP\/1\.1 408 /);
+    // A byte that arrives after the end resets the connection, and the answer can be lost (RFC 9112, section 9.6).
+    assert.match(trickles.text, /^(HTTP\/1\.1 408 |$)/);
   });
 
   test('headers that do not end are cut off at the time limit', async (t) => {

@@ -22,7 +22,7 @@ import { freePort, startProcess, temporaryDirectory, waitUntil } from '@tidegaug
 import type { BackupsDocument } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
 import { openStore, type Store } from '@tidegauge/storage';
-import { killUntilItEnds } from '@tidegauge/test-support/kill-until-it-ends';
+import { hasFiles, killUntilItEnds } from '@tidegauge/test-support/kill-until-it-ends';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { type BackupOptions, backUp as makeBackup } from '../../src/back-up.ts';
 import { findBackup } from '../../src/backup-folder.ts';
@@ -254,7 +254,7 @@ test('continues a restore that was killed', { timeout: 300_000 }, async () => {
     const made = await backUp(store, to, format);
     const place = `${target}-${format}`;
     const { kills } = await killUntilItEnds([RESTORE, '--from', made.path, '--store', place], () =>
-      existsSync(join(place.slice('json:'.length), 'readings')),
+      hasFiles(join(place.slice('json:'.length), 'readings')),
     );
     assert.ok(kills > 0, 'a restore was interrupted');
     assert.equal(await restored(made.path, place), null);

@@ -19,13 +19,13 @@ export interface CheckOptions {
 /**
  * Completes a ledger that may lack the last numbers, after a power cut or because ingest ran on another board: numbers of
  * readings that the store has are recorded. A number is missing only when the store does not have it. Where that cannot be
- * decided, the next gap of the device is not counted.
+ * decided, the device is in doubt.
  *
  * @param from no reading with an earlier time can be lacking, microseconds since the epoch
  * @param isFinal whether the store decides. False when a number can have been recorded that the store does not have,
  *   because filters leave readings out, or because the ledger was not kept for a time
- * @param wasUnused whether the ledger has all numbers of the process that wrote it. Then a device is in doubt only if the store has
- *   numbers of another process
+ * @param wasUnused whether the ledger has all numbers of the process that wrote it. Then a device that was read is in doubt only if
+ *   the store has numbers of another process
  */
 export async function checkLedger(
   ledger: SequenceLedger,
@@ -40,7 +40,7 @@ export async function checkLedger(
   let doubted = 0;
   let failure: unknown = null;
   const complete = async (device: string): Promise<boolean> => {
-    if (failure !== null || performance.now() - begun > LIMIT_MS) return wasUnused;
+    if (failure !== null || performance.now() - begun > LIMIT_MS) return false;
     let read = 0;
     let isNew = false;
     for await (const { boot, seq } of store.readings.range({
@@ -57,7 +57,7 @@ export async function checkLedger(
   await forEach(names, DEVICES_AT_ONCE, async (device) => {
     const isKnown = await complete(device).catch((error: unknown) => {
       failure ??= error;
-      return wasUnused;
+      return false;
     });
     if (isKnown) return;
     ledger.doubt(device);

@@ -19,7 +19,7 @@ export const KIND = {
   totals: 0x45,
   /** Pairs of device id and sequence number, as varints. */
   numbers: 0x4e,
-  /** `[id, device, boot, seq]` */
+  /** `[id, device, boot, seq]`, and 1 when the number may have been stored before. */
   named: 0x42,
   /** `[device, boot, from]`: the sensor cannot send its numbers below `from` again. An earlier version skips it. */
   gone: 0x47,

@@ -123,6 +123,7 @@ export class LedgerFile implements Journal {
   recover(): Recovery {
     const isIncomplete = !existsSync(this.#file) && existsSync(this.#incomplete);
     const file = isIncomplete ? this.#incomplete : this.#file;
+    this.#ledger.isPartial = isIncomplete || !existsSync(file);
     if (!existsSync(file)) return NOTHING;
     let found: LedgerRecord;
     try {
@@ -132,6 +133,7 @@ export class LedgerFile implements Journal {
       const kept = `${this.#file}.damaged`;
       renameSync(file, kept);
       this.#ledger = new SequenceLedger();
+      this.#ledger.isPartial = true;
       this.#logger.error(
         { file: kept, reason: error.message },
         'the ledger of sequence numbers cannot be read: it begins again, and this file is kept',
@@ -181,9 +183,9 @@ export class LedgerFile implements Journal {
     this.#numbers.add(id, seq);
   }
 
-  named(id: number, device: string, boot: string, seq: number): void {
+  named(id: number, device: string, boot: string, seq: number, isAgain: boolean): void {
     this.#collect();
-    this.#waiting.push(jsonEntry(KIND.named, [id, device, boot, seq]));
+    this.#waiting.push(jsonEntry(KIND.named, [id, device, boot, seq, ...(isAgain ? [1] : [])]));
     if (id < this.#nextId) return;
     this.#nextId = id + 1;
     this.#hasNewDevice = true;

@@ -130,9 +130,9 @@ class Reader {
         this.#isWhole = true;
         break;
       case KIND.named: {
-        const [id, device, boot, seq] = value as [number, string, string, number];
+        const [id, device, boot, seq, isAgain] = value as [number, string, string, number, 1?];
         this.#names.set(id, device);
-        this.#ledger.replay(id, device, boot, seq);
+        this.#ledger.replay(id, device, boot, seq, isAgain === 1);
         break;
       }
       case KIND.gone:

@@ -40,6 +40,11 @@ interface Boot {
   floor: number;
   /** The numbers missing between `lowest` and `highest`; null when none are missing. */
   gaps: RangeSet | null;
+  /**
+   * Numbers above `highest` may have been stored that were not recorded. A sensor counts up, so this ends with a number that
+   * is above it and was not stored before: those below it are not judged.
+   */
+  isUncertain: boolean;
   /** The count of numbers that were missing below `floor`. */
   givenUp: number;
   duplicates: number;
@@ -50,8 +55,6 @@ interface Device {
   readonly id: number;
   /** The day of its last number, days since the epoch. */
   day: number;
-  /** Numbers may have been stored that were not recorded, so the next gap cannot be judged. */
-  isUncertain: boolean;
   /** The newest boot. */
   newest: Boot;
   /** Earlier boots that are tracked, oldest first; null: none. */
@@ -89,8 +92,8 @@ export interface TrackedBoot {
 export interface Journal {
   /** A number of the newest boot of a known device. */
   number(id: number, seq: number): void;
-  /** A number of a new device or of another boot. */
-  named(id: number, device: string, boot: string, seq: number): void;
+  /** A number of a new device or of another boot, or one that may have been stored before. */
+  named(id: number, device: string, boot: string, seq: number, isAgain: boolean): void;
   /** Numbers of a boot below `from` are gone. */
   gone(device: string, boot: string, from: number): void;
 }
@@ -99,7 +102,7 @@ export interface Journal {
 type BootState = readonly [string, ...number[]];
 
 /**
- * The state of a device: id, name, day, uncertain (0 or 1), hashes of retired boots, boots with the oldest first, and for each
+ * The state of a device: id, name, day, a bit for each uncertain boot (1: the newest one), hashes of retired boots, boots with the oldest first, and for each
  * boot the number below which missing ones are gone. The last one is left out when none are gone.
  */
 export type DeviceState = readonly [
@@ -142,6 +145,8 @@ export interface LedgerTotals {
 export class SequenceLedger {
   /** Null: numbers are not kept. */
   journal: Journal | null = null;
+  /** Whether it may lack devices of an earlier process, whose messages can be in the spool. */
+  isPartial = false;
   /** The present day, days since the epoch. */
   today = 0;
   readonly #devices = new Map<string, Device>();
@@ -209,20 +214,24 @@ export class SequenceLedger {
     return this.#deviceBytes + this.#gapBytes;
   }
 
-  /** Counts one stored sequence number. */
-  record(device: string, boot: string, seq: number): void {
+  /**
+   * Counts one stored sequence number.
+   *
+   * @param isAgain whether it may have been stored before, because its message was sent again
+   */
+  record(device: string, boot: string, seq: number, isAgain = false): void {
     const known = this.#devices.get(device);
     if (known === undefined) {
-      const id = this.#nextId;
-      if (this.#follow(id, device, boot, seq)) this.journal?.named(id, device, boot, seq);
+      this.#begin(device, boot, seq, false);
       return;
     }
-    const isNewest = known.newest.boot === boot;
-    if (isNewest) this.journal?.number(known.id, seq);
-    else this.journal?.named(known.id, device, boot, seq);
+    const { newest } = known;
+    const isNewest = newest.boot === boot;
+    if (isNewest && !(isAgain && newest.isUncertain)) this.journal?.number(known.id, seq);
+    else this.journal?.named(known.id, device, boot, seq, isAgain);
     known.day = this.today;
-    const entry = isNewest ? known.newest : this.#enter(known, boot, seq);
-    if (entry !== null) this.#place(known, entry, seq);
+    const entry = isNewest ? newest : this.#enter(known, boot, seq, isAgain);
+    if (entry !== null) this.#place(entry, seq, isAgain);
   }
 
   /**
@@ -233,12 +242,14 @@ export class SequenceLedger {
    */
   confirm(device: string, boot: string, seq: number): boolean {
     const known = this.#devices.get(device);
-    if (known !== undefined) {
-      const entry = bootsOf(known).find((each) => each.boot === boot);
-      if (entry === undefined && known.retired?.includes(hash(boot))) return false;
-      if (entry !== undefined && seq <= entry.highest && !entry.gaps?.has(seq)) return false;
+    if (known === undefined) {
+      this.#begin(device, boot, seq, this.isPartial);
+      return true;
     }
-    this.record(device, boot, seq);
+    const entry = bootsOf(known).find((each) => each.boot === boot);
+    if (entry === undefined && known.retired?.includes(hash(boot))) return false;
+    if (entry !== undefined && seq <= entry.highest && !entry.gaps?.has(seq)) return false;
+    this.record(device, boot, seq, true);
     return true;
   }
 
@@ -309,8 +320,9 @@ export class SequenceLedger {
         },
       );
       const gone = bootsOf(known).map((entry) => this.#goneOf.get(entry)?.from ?? 0);
-      const { id, day, isUncertain, retired } = known;
-      const state = [id, device, day, isUncertain ? 1 : 0, retired ?? [], boots] as const;
+      const uncertain = bootsOf(known).reduce((bits, { isUncertain }) => 2 * bits + (isUncertain ? 1 : 0), 0);
+      const { id, day, retired } = known;
+      const state = [id, device, day, uncertain, retired ?? [], boots] as const;
       yield gone.some((from) => from > 0) ? [...state, gone] : state;
     }
   }
@@ -327,14 +339,13 @@ export class SequenceLedger {
   }
 
   /** Takes a state of `states`, and replaces what is known about the device. */
-  restore([id, device, day, isUncertain, retired, boots, gone]: DeviceState): void {
+  restore([id, device, day, uncertain, retired, boots, gone]: DeviceState): void {
     this.#remove(device);
     const older = boots.map(toBoot);
     const newest = older.pop()!;
     const known: Device = {
       id,
       day,
-      isUncertain: isUncertain === 1,
       newest,
       older: older.length === 0 ? null : older,
       retired: retired.length === 0 ? null : [...retired],
@@ -344,6 +355,7 @@ export class SequenceLedger {
     this.#nextId = Math.max(this.#nextId, id + 1);
     for (const [index, entry] of bootsOf(known).entries()) {
       const { gaps, duplicates } = entry;
+      entry.isUncertain = ((uncertain >> (boots.length - 1 - index)) & 1) === 1;
       this.#gapBytes += gapBytes(gaps);
       this.#missing += gaps?.size ?? 0;
       this.#duplicates += duplicates;
@@ -365,10 +377,10 @@ export class SequenceLedger {
    *
    * @param boot null: the newest one of the device
    */
-  replay(id: number, device: string, boot: string | null, seq: number): void {
+  replay(id: number, device: string, boot: string | null, seq: number, isAgain = false): void {
     const known = this.#devices.get(device);
-    if (known !== undefined) this.record(device, boot ?? known.newest.boot, seq);
-    else if (boot !== null) this.#follow(id, device, boot, seq);
+    if (known !== undefined) this.record(device, boot ?? known.newest.boot, seq, isAgain);
+    else if (boot !== null) this.#follow(id, device, boot, seq, isAgain);
   }
 
   /** The names of the devices that are tracked. */
@@ -377,12 +389,16 @@ export class SequenceLedger {
   }
 
   /**
-   * Numbers of this device may have been stored without being recorded. The next gap after its highest number is not
-   * counted as missing, because its numbers cannot be judged.
+   * Numbers of this device may have been stored without being recorded. For each of its boots, the numbers up to the next one
+   * that was not stored before are not counted as missing, because they cannot be judged.
    */
   doubt(device: string): void {
     const known = this.#devices.get(device);
-    if (known !== undefined) known.isUncertain = true;
+    if (known === undefined) return;
+    for (const entry of bootsOf(known)) {
+      entry.isUncertain = true;
+      entry.floor = entry.lowest;
+    }
   }
 
   /**
@@ -433,10 +449,16 @@ export class SequenceLedger {
     if (entry.gaps === null) this.#goneOf.delete(entry);
   }
 
+  #begin(device: string, boot: string, seq: number, isUncertain: boolean): void {
+    const id = this.#nextId;
+    if (this.#follow(id, device, boot, seq, isUncertain))
+      this.journal?.named(id, device, boot, seq, isUncertain);
+  }
+
   /** Starts to track a new device. Returns false when there is no memory for it. */
-  #follow(id: number, device: string, boot: string, seq: number): boolean {
-    const newest = newBoot(boot, seq);
-    const known: Device = { id, day: this.today, isUncertain: false, newest, older: null, retired: null };
+  #follow(id: number, device: string, boot: string, seq: number, isUncertain: boolean): boolean {
+    const newest = newBoot(boot, seq, isUncertain, isUncertain);
+    const known: Device = { id, day: this.today, newest, older: null, retired: null };
     const bytes = deviceBytes(device, known);
     if (this.#deviceBytes + bytes > MAX_DEVICE_BYTES) this.#expire();
     if (this.#deviceBytes + bytes > MAX_DEVICE_BYTES) {
@@ -478,17 +500,10 @@ export class SequenceLedger {
   }
 
   /** Counts a number of a boot that is tracked. */
-  #place(known: Device, entry: Boot, seq: number): void {
-    if (seq === entry.highest + 1) {
-      entry.highest = seq;
-      if (entry === known.newest) known.isUncertain = false;
-    } else if (seq > entry.highest) {
-      if (known.isUncertain) this.#skip(known, entry, seq);
-      else if (seq - entry.highest > MAX_JUMP) this.#unjudged++;
-      else {
-        this.#miss(entry, entry.highest + 1, seq - 1);
-        entry.highest = seq;
-      }
+  #place(entry: Boot, seq: number, isAgain: boolean): void {
+    if (seq > entry.highest) {
+      this.#advance(entry, seq);
+      entry.isUncertain &&= isAgain;
     } else if (seq >= entry.lowest) {
       this.#fill(entry, seq);
     } else if (seq < entry.floor || entry.lowest - seq > MAX_JUMP) {
@@ -499,9 +514,18 @@ export class SequenceLedger {
     }
   }
 
+  /** A number above the highest one: those between them are missing, unless they cannot be judged. */
+  #advance(entry: Boot, seq: number): void {
+    if (entry.isUncertain && seq > entry.highest + 1) this.#skip(entry, seq);
+    else if (seq - entry.highest > MAX_JUMP) this.#unjudged++;
+    else {
+      this.#miss(entry, entry.highest + 1, seq - 1);
+      entry.highest = seq;
+    }
+  }
+
   /** Continues a sequence after numbers that cannot be judged. Gaps below them cannot be judged either. */
-  #skip(known: Device, entry: Boot, seq: number): void {
-    known.isUncertain = false;
+  #skip(entry: Boot, seq: number): void {
     this.#unjudged++;
     if (entry.gaps !== null) this.#giveUpOldest(entry, 0);
     entry.lowest = seq;
@@ -512,7 +536,7 @@ export class SequenceLedger {
   /**
    * Finds an older boot (backfill after a restart) or adds a new one. Returns null when there is nothing to compare.
    */
-  #enter(known: Device, boot: string, seq: number): Boot | null {
+  #enter(known: Device, boot: string, seq: number, isAgain: boolean): Boot | null {
     const older = known.older?.find((entry) => entry.boot === boot);
     if (older !== undefined) return older;
     if (known.retired?.includes(hash(boot))) {
@@ -524,8 +548,8 @@ export class SequenceLedger {
       this.#deviceBytes += OLDER_BYTES;
     }
     known.older.push(known.newest);
-    known.newest = newBoot(boot, seq);
-    known.isUncertain = false;
+    const { isUncertain } = known.newest;
+    known.newest = newBoot(boot, seq, isUncertain, isAgain);
     this.#deviceBytes += bootBytes(known.newest);
     const isFull = () => known.older!.length === BOOTS_KEPT || this.#deviceBytes > MAX_DEVICE_BYTES;
     while (known.older.length > 0 && isFull()) this.#retire(known, known.older);
@@ -656,7 +680,7 @@ function toBoot([boot, ...numbers]: BootState): Boot {
   ];
   const gaps = ranges.length === 0 ? null : new RangeSet();
   for (let index = 0; index < ranges.length; index += 2) gaps!.addLast(ranges[index]!, ranges[index + 1]!);
-  return { boot: copyString(boot), lowest, highest, floor, gaps, givenUp, duplicates };
+  return { boot: copyString(boot), lowest, highest, floor, gaps, isUncertain: false, givenUp, duplicates };
 }
 
 function deviceBytes(device: string, known: Device): number {
@@ -676,13 +700,18 @@ function textBytes(text: string): number {
   return 16 + 2 * text.length;
 }
 
-function newBoot(boot: string, seq: number): Boot {
+/**
+ * @param isDoubted whether numbers of it may have been stored that were not recorded
+ * @param isAgain whether this number may have been one of them
+ */
+function newBoot(boot: string, seq: number, isDoubted: boolean, isAgain: boolean): Boot {
   return {
     boot: copyString(boot),
     lowest: seq,
     highest: seq,
-    floor: 0,
+    floor: isDoubted ? seq : 0,
     gaps: null,
+    isUncertain: isDoubted && isAgain,
     givenUp: 0,
     duplicates: 0,
   };

@@ -66,6 +66,22 @@ test('a removed segment does not return, also when the process was killed before
   });
 });
 
+test('messages of a new spool are in it after a power cut', async () => {
+  for (let seed = 0; seed < 20; seed++) {
+    const random = seeded(seed);
+    const time = new VirtualTime(0, random.double);
+    const disk = new Disk(time, random);
+    useWorld({ time, disk, random: random.double });
+    try {
+      await run(async (spool) => void (await spool.append([entryOf('1')])), time, disk);
+      disk.cutPower();
+      assert.equal([...openSpool().recover()].length, 1, `seed ${seed}`);
+    } finally {
+      useWorld(null);
+    }
+  }
+});
+
 test('messages that a full disk did not take do not return', async () => {
   await leavesNothing(async (spool, disk) => {
     disk.free = encodeEntry(entryOf('1')).length + 1;

@@ -23,7 +23,7 @@ const SLOW_SYNC_MS = 2000;
 
 /**
  * A disk with a page cache: what is not synced survives the end of a process, and not a power cut. It can be full, and its
- * syncs can fail. Folders have no parts, and are durable when they exist.
+ * syncs can fail. After a power cut, a new folder can be gone until the one that it is in is synced.
  */
 export class Disk {
   /** Called before each operation. */
@@ -38,13 +38,15 @@ export class Disk {
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly #folders = new Map<string, Folder>();
+  /** Where folders are whose names are not synced, by path. */
+  readonly #made = new Map<string, Folder>();
   readonly #open = new Map<number, Open>();
   #next = FIRST_DESCRIPTOR;
 
   constructor(time: VirtualTime, random: Random) {
     this.#time = time;
     this.#random = random;
-    this.makeFolder(DATA);
+    this.#folders.set(DATA, new Folder());
   }
 
   has(path: unknown): path is string {
@@ -75,6 +77,8 @@ export class Disk {
   }
 
   cutPower(): void {
+    for (const path of this.#made.keys()) if (this.#random.below(2) === 0) this.#folders.delete(path);
+    this.#made.clear();
     const files = new Set<ModelFile>();
     for (const folder of this.#folders.values()) {
       folder.cutPower(this.#random);
@@ -89,8 +93,12 @@ export class Disk {
     return folder === undefined ? 0 : [...folder.names.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
-  makeFolder(path: string): void {
-    if (!this.#folders.has(path)) this.#folders.set(path, new Folder());
+  /** Returns the path when the folder is new. */
+  makeFolder(path: string): string | undefined {
+    if (this.#folders.has(path) || this.isFrozen) return undefined;
+    this.#made.set(path, this.#folder(folderOf(path)));
+    this.#folders.set(path, new Folder());
+    return path;
   }
 
   list(path: string): string[] {
@@ -206,7 +214,9 @@ export class Disk {
     }
     const end = target.beginSync();
     return () => {
-      if (isAlive && !this.isFrozen && this.syncs(kind, name)) end();
+      if (!isAlive || this.isFrozen || !this.syncs(kind, name)) return;
+      end();
+      for (const [path, parent] of this.#made) if (parent === target) this.#made.delete(path);
     };
   }
 

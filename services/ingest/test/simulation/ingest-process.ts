@@ -58,6 +58,8 @@ export class IngestProcess {
   isPaused = true;
   isStopping = false;
   isKilled = false;
+  /** Whether the store could not be compared with the ledger, so that gaps cannot be judged. */
+  hasDoubts = false;
   readonly #options: ProcessOptions;
   #pipeline: Pipeline | null = null;
   #isClosed = false;
@@ -84,6 +86,7 @@ export class IngestProcess {
     if (from !== null) {
       const options = { from, isFinal: !isIncomplete, wasUnused };
       await checkLedger(this.ledgerFile.ledger, store, options, LOGGER);
+      this.hasDoubts = [...this.ledgerFile.ledger.states()].some(([, , , uncertain]) => uncertain > 0);
     }
     this.ledgerFile.start();
     const options: PipelineOptions = {

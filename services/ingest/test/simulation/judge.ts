@@ -45,7 +45,8 @@ function* quarantineMistakes({ quarantined }: Sensors, { quarantine }: IngestPro
  * The ledger lists as missing what no sensor sent, and nothing that was stored.
  *
  * @param mayMiss after a power cut, or when its file could not be written, the ledger is completed from the store. It can then
- *   list the number of a reading that a correction replaced, and leave out gaps that it cannot judge
+ *   list the number of a reading that a correction replaced, and leave out gaps that it cannot judge. The same holds after any
+ *   restart when the store could not be compared
  */
 function* ledgerMistakes(
   { refused }: Sensors,

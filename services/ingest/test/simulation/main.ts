@@ -21,6 +21,9 @@ const most = {
   seconds: Number(seconds),
   ...(schedules === undefined ? {} : { schedules: Number(schedules) }),
 };
-const found = await explore(seed === undefined ? randomInt(2 ** 31) : Number(seed), most, mutant);
+const firstSeed = seed === undefined ? randomInt(2 ** 31) : Number(seed);
+// Before the run, which can end without a report.
+process.stderr.write(`first seed ${firstSeed}\n`);
+const found = await explore(firstSeed, most, mutant);
 process.stdout.write(await reportOf(found));
 process.exitCode = found.failure === null ? 0 : 1;

@@ -84,6 +84,7 @@ class Simulation {
   /** Whether the last process has been ended, after all messages were settled. */
   #isLast = false;
   #hadPowerCut = false;
+  #hadDoubts = false;
   #kernel = 1;
   #quarantine: string;
   #limit: number;
@@ -196,7 +197,10 @@ class Simulation {
     this.#process = process;
     this.#planEnd();
     process.start().then(
-      () => this.#traffic.connect(),
+      () => {
+        this.#hadDoubts ||= process.hasDoubts;
+        this.#traffic.connect();
+      },
       (error: unknown) => this.#broken(process, error),
     );
   }
@@ -278,7 +282,7 @@ class Simulation {
     if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || process === null) return false;
     const { accounts, spool } = process.pipeline!;
     if (accounts.inFlight > 0 || !(spool?.empty ?? true) || process.isStopping) return false;
-    const mayMiss = this.#hadPowerCut || this.#faults.hadDiskFault;
+    const mayMiss = this.#hadPowerCut || this.#hadDoubts || this.#faults.hadDiskFault;
     const mistakes = judge(this.#sensors, this.#store, process, mayMiss);
     if (mistakes.length > 0) this.#fail(mistakes.join('; '));
     const bytes = statSync(this.#quarantine).size;

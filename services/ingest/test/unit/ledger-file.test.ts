@@ -16,7 +16,7 @@ const logger = createLogger('test', 'silent');
 const HOUR = 3_600_000_000;
 const NO_CHECK = { checkFrom: null, isIncomplete: false, wasUnused: false };
 
-type Arrival = readonly [device: string, boot: string, seq: number];
+type Arrival = readonly [device: string, boot: string, seq: number, isAgain?: boolean];
 
 function directory(context: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'tidegauge-ledger-'));
@@ -33,7 +33,7 @@ function open(path: string, kernel: string | null = 'boot-1') {
 }
 
 function record(file: LedgerFile, arrivals: readonly Arrival[], oldest = now()): void {
-  for (const [device, boot, seq] of arrivals) file.ledger.record(device, boot, seq);
+  for (const each of arrivals) file.ledger.record(...each);
   file.flush(oldest);
 }
 
@@ -50,13 +50,14 @@ const arrivals = fc.array(
     fc.constantFrom('a', 'b/ж', 'c'),
     fc.constantFrom('1', '2', '3', '4', '5'),
     fc.oneof(fc.integer({ min: 0, max: 30 }), fc.maxSafeNat()),
+    fc.boolean(),
   ),
   { maxLength: 30 },
 );
 
 test('for any arrivals, a ledger that is killed or stopped between them is the same as one that runs on', async (context) => {
   const path = join(directory(context), 'l');
-  const batches = fc.array(fc.tuple(arrivals, fc.constantFrom('go on', 'kill', 'stop', 'renew')), {
+  const batches = fc.array(fc.tuple(arrivals, fc.constantFrom('go on', 'kill', 'stop', 'renew', 'doubt')), {
     maxLength: 8,
   });
   await fc.assert(
@@ -68,7 +69,8 @@ test('for any arrivals, a ledger that is killed or stopped between them is the s
         for (const each of batch) expected.record(...each);
         record(file, batch);
         if (then === 'stop') await file.close();
-        if (then === 'renew') file.start();
+        if (then === 'doubt') for (const ledger of [expected, file.ledger]) ledger.doubt('a');
+        if (then === 'renew' || then === 'doubt') file.start();
         if (then === 'go on') continue;
         const next = open(path);
         assert.deepEqual(next.recovery, NO_CHECK);
@@ -304,6 +306,18 @@ test('where the store cannot decide, the next gap is counted as not judged, and 
   assert.deepEqual({ missing, unjudged, givenUp }, { missing: 1, unjudged: 1, givenUp: 0 });
 });
 
+for (const wasUnused of [true, false])
+  test(`numbers are not missing when the store cannot be read${wasUnused ? ' after a time without the file' : ''}`, async (context) => {
+    const path = directory(context);
+    const store = await openStore(`sqlite:${join(path, 's.db')}`);
+    await store.close();
+    const { ledger } = open(join(path, 'l')).file;
+    for (const seq of [0, 1]) ledger.record('a', '1', seq);
+    await checkLedger(ledger, store, { from: 0, isFinal: true, wasUnused }, logger);
+    for (const seq of [5, 7]) ledger.record('a', '1', seq);
+    assert.deepEqual(ledger.list().list[0]?.ranges, [[6, 6]]);
+  });
+
 test('a number from the spool that was recorded before is no duplicate', () => {
   const ledger = new SequenceLedger();
   for (const seq of [5, 6, 9]) ledger.record('a', '1', seq);
@@ -311,4 +325,15 @@ test('a number from the spool that was recorded before is no duplicate', () => {
   ledger.confirm('b', '1', 0);
   const { missing, duplicates, devices } = ledger;
   assert.deepEqual({ missing, duplicates, devices }, { missing: 1, duplicates: 0, devices: 2 });
+});
+
+test('a device of the spool that a lost file had stays in doubt, also after a restart', (context) => {
+  const path = join(directory(context), 'l');
+  const { file } = open(path);
+  file.ledger.confirm('a', '1', 2);
+  file.flush(now());
+  const { ledger } = open(path).file;
+  assert.equal(ledger.isPartial, false);
+  for (const seq of [5, 7]) ledger.record('a', '1', seq);
+  assert.deepEqual(ledger.list().list[0]?.ranges, [[6, 6]]);
 });

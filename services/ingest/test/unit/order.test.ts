@@ -185,6 +185,35 @@ describe('order', { concurrency: true }, () => {
     assert.deepEqual([found.get('a 1'), found.get('b 2')], [2, 3]);
   });
 
+  for (const [what, behind] of [
+    ['reading', 0],
+    ['correction', 1],
+  ] as const)
+    test(`a correction in the batch of its reading is kept when only the ${what} must wait for the spool`, async (context) => {
+      const fault = calm();
+      const { mqtt, drained, stored, pipeline } = await setUp(context, fault);
+      fault.unavailable = true;
+      // A replay stores 20 readings, and then these five slowly.
+      for (let second = 1; second <= 5; second++)
+        for (const device of DEVICES) mqtt([device, second, second === 5 ? 7 : 0]);
+      while (pipeline.accounts.spooled < 25) await sleep(10);
+      fault.delay = (batch) => (batch.some(({ value }) => value === 7 || value === 1) ? 500 : 0);
+      fault.unavailable = false;
+      while (pipeline.accounts.spooled > 5) await sleep(5);
+      for (const device of DEVICES) {
+        // Devices of its lane that wait for the spool.
+        const others = DEVICES.filter((other) => other !== device).map((other): Sent => [other, 0, 3]);
+        for (const [place, value] of [1, 2].entries())
+          mqtt([device, 100, value], ...(place === behind ? others : []));
+      }
+      await drained();
+      const found = await stored();
+      assert.deepEqual(
+        DEVICES.map((device) => found.get(`${device} 100`)),
+        DEVICES.map(() => 2),
+      );
+    });
+
   test('for any source and order of readings, the last one of each identity is kept', async (context) => {
     const sent = fc.tuple(
       fc.constantFrom(...DEVICES),

@@ -241,3 +241,64 @@ test('for any arrivals and declarations, gone is the part of missing below them,
     }),
   );
 });
+
+/** A ledger that lacks numbers of device d, boot b above 4, and the ranges that it lists in the end. */
+function inDoubt(gaps: readonly number[] = []) {
+  const ledger = new SequenceLedger();
+  for (let seq = 0; seq <= 4; seq++) if (!gaps.includes(seq)) ledger.record('d', 'b', seq);
+  ledger.doubt('d');
+  const ranges = () => ledger.list().list.map(({ boot, ranges }) => [boot, ...ranges]);
+  return { ledger, ranges };
+}
+
+for (const again of [5, 6])
+  test(`a number that is sent again does not end the doubt about those after it: ${again}`, () => {
+    // Numbers 5 to 8 were stored and not recorded. Only one was not acknowledged.
+    const { ledger, ranges } = inDoubt();
+    ledger.record('d', 'b', again, true);
+    for (const seq of [9, 11]) ledger.record('d', 'b', seq);
+    assert.deepEqual(ranges(), [['b', [10, 10]]]);
+    assert.equal(ledger.tracked('d', 'b')!.lowest, 9);
+  });
+
+test('a number of the spool does not end the doubt, and a restored ledger still has it', () => {
+  const { ledger: before } = inDoubt([2]);
+  before.confirm('d', 'b', 5);
+  const ledger = new SequenceLedger();
+  for (const state of before.states()) ledger.restore(state);
+  ledger.confirm('d', 'b', 7);
+  for (const seq of [9, 11]) ledger.record('d', 'b', seq);
+  assert.deepEqual(ledger.list().list[0]!.ranges, [[10, 10]]);
+});
+
+test('a new boot does not end the doubt about it, or about those before', () => {
+  // Numbers 5 to 8, and 0 to 3 of boot c, were stored and not recorded.
+  const { ledger, ranges } = inDoubt();
+  for (const [boot, seq] of [
+    ['b', 5],
+    ['c', 0],
+    ['b', 8],
+  ] as const)
+    ledger.record('d', boot, seq, true);
+  for (const seq of [4, 6]) ledger.record('d', 'c', seq);
+  ledger.record('d', 'c', 1, true);
+  assert.deepEqual(ranges(), [['c', [5, 5]]]);
+});
+
+test('a number below the first one is not followed by missing ones while a device is in doubt', () => {
+  const ledger = new SequenceLedger();
+  ledger.record('d', 'b', 7);
+  ledger.doubt('d');
+  ledger.record('d', 'b', 4, true);
+  assert.equal(ledger.missing, 0);
+  assert.equal(ledger.unjudged, 1);
+});
+
+for (const isPartial of [true, false])
+  test(`a device of the spool is ${isPartial ? '' : 'not '}in doubt when the ledger ${isPartial ? 'may lack' : 'has all'} devices`, () => {
+    const ledger = new SequenceLedger();
+    ledger.isPartial = isPartial;
+    for (const seq of [2, 3]) ledger.confirm('d', 'b', seq);
+    for (const seq of [6, 8]) ledger.record('d', 'b', seq);
+    assert.deepEqual(ledger.list().list[0]!.ranges, [...(isPartial ? [] : [[4, 5]]), [7, 7]]);
+  });
