@@ -41,8 +41,8 @@ describe('the fuzzer', () => {
   });
 
   it('finds an input that takes too long', async () => {
-    const found = await failureOf('hangs', { limitMs: 1000 });
-    assert.match(found.problem, /more than 1000 ms/);
+    const found = await failureOf('hangs', { limitMs: 200 });
+    assert.match(found.problem, /more than 200 ms/);
     assert.equal(found.input.length, 9);
   });
 

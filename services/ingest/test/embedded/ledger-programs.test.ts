@@ -1,28 +1,15 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { runHere } from '@tidegauge/test-support/run-here';
+import { program as ledger } from '../../src/ledger/main.ts';
+import { program as quarantineCli } from '../../src/quarantine-cli/main.ts';
 import { startIngestWithBroker } from '../ingest-with-broker.ts';
 import { settled } from '../integration/helpers.ts';
 
 const ROUTES =
   '- {topic: "sensors/{device+}/{metric}"}\n- {topic: "other/{device+}/{metric}", format: senml-json}\n';
-
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function program(file: string, ...args: string[]): Promise<Ended> {
-  const path = new URL(`../../src/${file}`, import.meta.url).pathname;
-  return new Promise((resolve) => {
-    execFile(process.execPath, [path, ...args], (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
-}
 
 async function setUp(context: TestContext) {
   const started = await startIngestWithBroker(context, ROUTES);
@@ -43,7 +30,7 @@ test('npm run ledger verifies a store against a report, and names what it lacks'
       report,
       JSON.stringify({ devices: [{ device: 'a', metrics: ['m'], boots }], failures: [] }),
     );
-    return program('ledger/main.ts', 'verify', '--against', report, '--store', store, ...args);
+    return runHere(ledger, 'verify', '--against', report, '--store', store, ...args);
   };
   const complete = await verify([
     [0, 2],
@@ -56,22 +43,14 @@ test('npm run ledger verifies a store against a report, and names what it lacks'
   assert.match(lacking.stdout, /5 readings acknowledged, 4 stored, 1 missing, 0 stored twice/);
   const document = JSON.parse((await verify([[0, 4]], '--json')).stdout);
   assert.deepEqual(document.listed, [{ device: 'a', boot: 'b', first: 3, last: 3, metrics: ['m'] }]);
-  const bad = await program(
-    'ledger/main.ts',
-    'verify',
-    '--against',
-    join(directory, 'none.json'),
-    '--store',
-    store,
-  );
+  const bad = await runHere(ledger, 'verify', '--against', join(directory, 'none.json'), '--store', store);
   assert.equal(bad.code, 2);
   assert.match(bad.stderr, /--against .*none\.json: there is no such file/);
 });
 
 test('npm run quarantine lists, shows, replays and discards messages of a running ingest', async (context) => {
   const { ingest, routes, publish } = await setUp(context);
-  const quarantine = (...args: string[]) =>
-    program('quarantine-cli/main.ts', ...args, '--ingest', ingest.url);
+  const quarantine = (...args: string[]) => runHere(quarantineCli, ...args, '--ingest', ingest.url);
   await publish('other/site-1/probe/level', '21.5');
   await publish('other/site-2/probe/level', '22.5');
   await publish('sensors/site-1/probe/level', '{"v":\u001b');
@@ -130,7 +109,7 @@ test('npm run quarantine lists, shows, replays and discards messages of a runnin
 });
 
 test('npm run quarantine refuses a selection that is not clear, and reports an ingest that does not answer', async () => {
-  const run = (...args: string[]) => program('quarantine-cli/main.ts', ...args);
+  const run = (...args: string[]) => runHere(quarantineCli, ...args);
   for (const args of [['discard'], ['discard', 'x.1', '--all'], ['replay', '--all', '--topic', 'a']]) {
     const { code, stderr } = await run(...args);
     assert.equal(code, 2);
