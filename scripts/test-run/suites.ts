@@ -47,7 +47,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   unit: {
     summary: 'fast tests without servers',
     files: inEach('unit/**/*.test.ts'),
-    filesPerProcess: 30,
+    filesPerProcess: 60,
   },
   analysis: {
     summary: 'the statistics of experiments (pytest)',
