@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { showNumber } from '@tidegauge/loadtests/results/show-number';
+import { number } from '@tidegauge/copy';
 import { textTable } from '@tidegauge/loadtests/results/table';
 import { runProgram } from '@tidegauge/process';
 import { defineConfig, integer, run } from '@tidegauge/service/program';
@@ -41,7 +41,7 @@ export const program = defineBench({
         ['file', 'changes', 'found', 'harmless', 'older', 'wrong', 'found by check'],
         ...tallies.map(({ name, found, harmless, older, wrong, foundByCheck }) => [
           name,
-          ...[changes, found, harmless, sumOf(older), sumOf(wrong), foundByCheck].map(showNumber),
+          ...[changes, found, harmless, sumOf(older), sumOf(wrong), foundByCheck].map(number),
         ]),
       ]),
     );
