@@ -51,6 +51,7 @@ export const PROGRAM_GROUPS: Readonly<Record<string, Readonly<Record<string, Pro
       module: 'services/ingest/src/attest/main',
       summary: 'signed documents about the readings of each day',
     },
+    check: { module: 'services/ingest/src/check/main', summary: 'checks all files for damage of the disk' },
     doctor: { module: 'services/doctor/src/main', summary: 'checks a board, its broker and its store' },
   },
   Data: {

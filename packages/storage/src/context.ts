@@ -1,4 +1,5 @@
 import type { Backend } from './backend.ts';
+import type { CheckPace, Damage } from './damage.ts';
 import type { OptionSchema } from './options.ts';
 import type { StoreUrl } from './url.ts';
 
@@ -24,6 +25,8 @@ export interface BackendModule {
    * @throws {StoreError} MISCONFIGURED
    */
   create(url: StoreUrl, context: BackendContext): Backend;
+  /** Reads all files of a store on this machine. Absent for a server, which has its own checks. */
+  check?(url: StoreUrl, pace: CheckPace): AsyncIterable<Damage>;
 }
 
 const ignore = () => {};

@@ -1,12 +1,20 @@
 export * from './arguments.ts';
 export * from './context.ts';
 export * from './contract.ts';
+export { type CheckPace, checkTables, type Damage } from './damage.ts';
 export { STORE_DRIVERS } from './drivers.ts';
 export * from './errors.ts';
 export { isMatch } from './groups.ts';
 export { compareText } from './merge.ts';
 export { decodeReading, encodeReading, seriesPrefix } from './reading-lines.ts';
-export { createStore, type OpenOptions, openStore, optionsOf, STORE_SCHEMES } from './registry.ts';
+export {
+  checkStore,
+  createStore,
+  type OpenOptions,
+  openStore,
+  optionsOf,
+  STORE_SCHEMES,
+} from './registry.ts';
 export { ROLLUP_PERIODS } from './rollups/periods.ts';
 export { MissingTable } from './tables.ts';
 export { parseUrl, type StoreHost, type StoreUrl } from './url.ts';

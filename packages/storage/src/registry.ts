@@ -1,11 +1,12 @@
 import { didYouMean, redactor, secretsIn } from '@tidegauge/text';
 import { type BackendLogger, type BackendModule, silentLogger } from './context.ts';
 import type { Store } from './contract.ts';
+import type { CheckPace, Damage } from './damage.ts';
 import { complete } from './derived/complete.ts';
 import { loadBackend } from './drivers.ts';
 import { StoreError } from './errors.ts';
 import type { OptionSchema } from './options.ts';
-import { parseUrl } from './url.ts';
+import { parseUrl, type StoreUrl } from './url.ts';
 import { type Observe, type StoreGuard, wrapStore } from './wrapper.ts';
 
 // The only list of all engines. Imports are lazy, so a process loads only the driver of its store.
@@ -47,18 +48,8 @@ export interface OpenOptions {
  */
 export async function createStore(url: string, options: OpenOptions = {}): Promise<Store> {
   const parsed = parseUrl(url);
-  const load = Object.hasOwn(BACKENDS, parsed.scheme) ? BACKENDS[parsed.scheme] : undefined;
-  if (load === undefined) {
-    throw new StoreError(
-      'MISCONFIGURED',
-      `there is no store ${JSON.stringify(parsed.scheme)}${didYouMean(parsed.scheme, STORE_SCHEMES)}`,
-      {
-        hint: `the scheme is one of ${STORE_SCHEMES.join(', ')}`,
-      },
-    );
-  }
   const logger = options.logger ?? silentLogger;
-  const backend = (await loadBackend(parsed.scheme, load)).create(parsed, { logger });
+  const backend = (await backendOf(parsed)).create(parsed, { logger });
   const redact = redactor(secretsIn(url));
   const { observe = () => {}, clock, guard, native } = options;
   return wrapStore(complete(backend, native), {
@@ -68,6 +59,32 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
     ...(clock === undefined ? {} : { clock }),
     ...(guard === undefined ? {} : { guard }),
   });
+}
+
+function backendOf({ scheme }: StoreUrl): Promise<BackendModule> {
+  const load = Object.hasOwn(BACKENDS, scheme) ? BACKENDS[scheme] : undefined;
+  if (load === undefined) {
+    throw new StoreError(
+      'MISCONFIGURED',
+      `there is no store ${JSON.stringify(scheme)}${didYouMean(scheme, STORE_SCHEMES)}`,
+      {
+        hint: `the scheme is one of ${STORE_SCHEMES.join(', ')}`,
+      },
+    );
+  }
+  return loadBackend(scheme, load);
+}
+
+/**
+ * Checks all files of a store on this machine, without opening it. Others can use it meanwhile.
+ *
+ * @param pace called after each part
+ * @returns null for a database server, which has its own checks
+ * @throws {StoreError} MISCONFIGURED when the URL is wrong
+ */
+export async function checkStore(url: string, pace: CheckPace): Promise<AsyncIterable<Damage> | null> {
+  const parsed = parseUrl(url);
+  return (await backendOf(parsed)).check?.(parsed, pace) ?? null;
 }
 
 /**

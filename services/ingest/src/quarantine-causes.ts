@@ -77,8 +77,8 @@ function causeOf(router: Router, { source, topic, reason, detail }: QuarantineDo
 /** The cause with what was tried on its newest message. */
 function withFix({ newest, ...cause }: Counted, quarantine: Quarantine, router: Router): CauseDocument {
   if (cause.fix !== null || newest.size > LARGEST_TRIED) return cause;
-  const entry = quarantine.get(newest.id)?.entry;
-  if (entry === undefined || entry.source === 'http') return cause;
+  const entry = quarantine.soundEntry(newest.id);
+  if (entry === null || entry.source === 'http') return cause;
   const message: Message = { topic: entry.topic, payload: entry.payload, received: entry.received };
   const fix = triedFix({ reason: entry.reason, message: entry.detail }, message, router);
   const isUnknown = entry.reason === 'unknown_topic';

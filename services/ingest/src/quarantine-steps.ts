@@ -189,7 +189,7 @@ class Replay {
 
   #try(id: number): void {
     const { quarantine, router, pipeline } = this.#options;
-    const entry = quarantine.entry(id);
+    const entry = quarantine.soundEntry(id);
     if (entry === null) return;
     const decoded = decodeMessage(router, entry, entry.received, true);
     if (decoded instanceof DecodeError) {

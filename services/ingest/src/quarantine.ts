@@ -1,8 +1,9 @@
 import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { formatTime, type QuarantineDocument } from '@tidegauge/readings';
-import { ConfigError, type Logger } from '@tidegauge/service';
+import { ConfigError, type Logger, Problem } from '@tidegauge/service';
 import { diskBytes, PAGE_BYTES } from './disk-bytes.ts';
 import { decodePart, encodePart } from './part.ts';
 import { type Share, Shares, senderOfTopic } from './quarantine-shares.ts';
@@ -62,6 +63,7 @@ const SCHEMA = `
     part BLOB,
     client TEXT NOT NULL DEFAULT '',
     share INTEGER NOT NULL DEFAULT 0,
+    crc INTEGER,
     payload BLOB NOT NULL
   ) STRICT;
 `;
@@ -81,15 +83,19 @@ const UPGRADE_SHARES = `
   ALTER TABLE quarantine ADD COLUMN client TEXT NOT NULL DEFAULT '';
   ALTER TABLE quarantine ADD COLUMN share INTEGER NOT NULL DEFAULT 0;
 `;
+/** Items of versions before 0.3.0 have no checksum. */
+const UPGRADE_CHECKSUM = 'ALTER TABLE quarantine ADD COLUMN crc INTEGER';
 const INSERT = `
   INSERT INTO quarantine
-    (received, source, topic, format, reason, detail, position, readings, part, client, share, payload)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    (received, source, topic, format, reason, detail, position, readings, part, client, share, crc, payload)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const COLUMNS = 'id, received, source, format, reason, position, readings, octet_length(payload) AS size';
 const WHOLE = `${COLUMNS}, topic, detail`;
 /** Length of a topic and of a detail in a list, characters. */
 const LISTED_LENGTH = 500;
 const SHORTENED = `${COLUMNS}, substr(topic, 1, ${LISTED_LENGTH + 1}) AS topic, substr(detail, 1, ${LISTED_LENGTH + 1}) AS detail`;
+/** Columns of an item with its payload and its checksum. */
+export const ITEM = `${WHOLE}, payload, part, client, crc`;
 /** Bytes of a row's variable columns. */
 const CONTENT = `octet_length(topic) + octet_length(format) + octet_length(reason) + octet_length(detail)
   + octet_length(source) + octet_length(client) + ifnull(octet_length(position), 0) + ifnull(octet_length(part), 0) + octet_length(payload) AS content`;
@@ -277,26 +283,27 @@ export class Quarantine {
     return { document: { ...this.find(id)!, payload }, entry };
   }
 
-  /** Finds the entry to replay an item; null when it does not exist. */
+  /**
+   * Finds the entry to replay an item; null when it does not exist.
+   *
+   * @throws {Problem} 422 when the item is damaged
+   */
   entry(id: number): QuarantineEntry | null {
-    const row = this.#db
-      .prepare(`SELECT ${WHOLE}, payload, part, client FROM quarantine WHERE id = ?`)
-      .get(id);
+    const row = this.#db.prepare(`SELECT ${ITEM} FROM quarantine WHERE id = ?`).get(id);
     if (row === undefined) return null;
-    const { source, topic, reason, detail, position, readings } = this.#document(row);
-    return {
-      source,
-      topic,
-      part: row.part === null ? null : decodePart(row.part as Uint8Array),
-      reason,
-      detail,
-      position,
-      format: String(row.format),
-      payload: row.payload as Uint8Array,
-      received: Number(row.received),
-      readings,
-      client: row.client === '' ? undefined : String(row.client),
-    };
+    const item = soundItem(row);
+    if (item === null) throw damagedItem(this.#instance, id);
+    return { ...item, client: item.client === '' ? undefined : item.client };
+  }
+
+  /** As `entry`; null also when the item is damaged. It stays in quarantine. */
+  soundEntry(id: number): QuarantineEntry | null {
+    try {
+      return this.entry(id);
+    } catch (error) {
+      if (error instanceof Problem) return null;
+      throw error;
+    }
   }
 
   /** Starts a pass over all current items, from the oldest to the newest. */
@@ -382,7 +389,7 @@ export class Quarantine {
     const { received, source, topic, format, reason, detail, position, readings, client, payload } = item;
     const part = item.part === null ? null : encodePart(item.part);
     const values = [received, source, topic, format, reason, detail, position, readings, part, client];
-    this.#insert.run(...values, share.id, payload);
+    this.#insert.run(...values, share.id, checksumOf(item), payload);
   }
 
   /** Opens the file and counts its items. A damaged file is replaced. */
@@ -564,6 +571,7 @@ function createTable(db: DatabaseSync): void {
   else {
     if (!has('source')) db.exec(`BEGIN; ${UPGRADE} COMMIT;`);
     if (!has('share')) db.exec(`BEGIN; ${UPGRADE_SHARES} COMMIT;`);
+    if (!has('crc')) db.exec(UPGRADE_CHECKSUM);
   }
   db.exec('CREATE INDEX IF NOT EXISTS quarantine_share ON quarantine (share)');
 }
@@ -595,6 +603,36 @@ class Room {
     this.shares.push([share, bytes]);
     return bytes;
   }
+}
+
+/** The CRC-32 of everything that replays of an item use. */
+function checksumOf(item: SentItem): number {
+  const { received, source, topic, format, reason, detail, position, readings, part, client, payload } = item;
+  const fields = [received, source, topic, format, reason, detail, position, readings, part, client];
+  return crc32(payload, crc32(JSON.stringify(fields)));
+}
+
+/** The item of a row with the columns `ITEM`; null when its checksum differs. */
+export function soundItem(row: Record<string, SQLOutputValue>): SentItem | null {
+  const item: SentItem = {
+    source: row.source as Source,
+    topic: String(row.topic),
+    part: row.part === null ? null : decodePart(row.part as Uint8Array),
+    reason: String(row.reason),
+    detail: String(row.detail),
+    position: row.position === null ? null : String(row.position),
+    format: String(row.format),
+    payload: row.payload as Uint8Array,
+    received: Number(row.received),
+    readings: Number(row.readings),
+    client: String(row.client),
+  };
+  return row.crc === null || row.crc === checksumOf(item) ? item : null;
+}
+
+function damagedItem(instance: string, id: number): Problem {
+  const detail = `The quarantined message ${instance}.${id} is not what was stored: the disk has changed it. Discard it.`;
+  return new Problem(422, 'Damaged', detail);
 }
 
 function sentItem(item: QuarantineEntry): SentItem {

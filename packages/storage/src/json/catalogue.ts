@@ -1,5 +1,6 @@
 import type { SeriesName } from '../contract.ts';
 import { compareText } from '../merge.ts';
+import { withChecksum } from './line-checksum.ts';
 import { Log, type LogOwner } from './log.ts';
 import { parseLine } from './mapping.ts';
 import { dayName, dayNamed } from './schema.ts';
@@ -103,7 +104,7 @@ export class Catalogue implements LogOwner {
    */
   async drop(days: readonly number[]): Promise<void> {
     if (days.length === 0) return;
-    const lines = days.map((day) => `{"dropped":"${dayName(day)}"}\n`).join('');
+    const lines = days.map((day) => `${withChecksum(`{"dropped":"${dayName(day)}"}`)}\n`).join('');
     const mark = await this.#log.exclusive(async () => {
       do await this.#log.refresh(true);
       while ((await this.#log.append(lines)) === null);
@@ -168,5 +169,5 @@ export class Catalogue implements LogOwner {
 }
 
 function encode(day: number, device: string, metrics: readonly string[]): string {
-  return `${JSON.stringify({ day: dayName(day), device, metrics })}\n`;
+  return `${withChecksum(JSON.stringify({ day: dayName(day), device, metrics }))}\n`;
 }

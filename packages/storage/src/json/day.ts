@@ -3,6 +3,7 @@ import type { RangeQuery, SeriesName, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { compareText, seriesBounds } from '../merge.ts';
 import { DAY, DayIndex, type Deletion, type Series } from './day-index.ts';
+import { CHECKSUM_BYTES, withChecksum } from './line-checksum.ts';
 import { Log, type LogOwner, type Mark } from './log.ts';
 import { decodeReading, encodeReading, parseLine } from './mapping.ts';
 import { offsetOf, type Place, placeOf } from './places.ts';
@@ -81,7 +82,7 @@ export class Day implements LogOwner {
         const count = Math.min(COMPACT_LINES, end - start);
         const places = Array.from({ length: count }, (_, index) => series.placeAt(start + index));
         const lines = await this.#log.lines(places);
-        yield `${lines.join('\n')}\n`;
+        yield `${lines.map(withChecksum).join('\n')}\n`;
       }
     }
   }
@@ -222,8 +223,9 @@ export class Day implements LogOwner {
       const reading = readings[row]!;
       const rest = encodeReading(reading);
       const plain = typeof reading.value === 'number' && reading.boot === null;
-      lengths[row] = series[row]!.prefixBytes + (plain ? rest.length : Buffer.byteLength(rest)) - 1;
-      text += series[row]!.prefix + rest;
+      const bytes = series[row]!.prefixBytes + (plain ? rest.length : Buffer.byteLength(rest)) - 1;
+      lengths[row] = bytes + CHECKSUM_BYTES;
+      text += `${withChecksum(series[row]!.prefix + rest.slice(0, -1))}\n`;
     }
     const landing = await this.#log.append(text);
     if (landing === null) return null;
@@ -263,9 +265,9 @@ export class Day implements LogOwner {
 
 /** `{"expired":T}` deletes readings before T, and `{"deleted":{…}}` those of a device. They end with a newline. */
 function encodeDeletion(deletion: Deletion): string {
-  return deletion.device === undefined
-    ? `${EXPIRED}${deletion.to}}\n`
-    : `${JSON.stringify({ deleted: deletion })}\n`;
+  const line =
+    deletion.device === undefined ? `${EXPIRED}${deletion.to}}` : JSON.stringify({ deleted: deletion });
+  return `${withChecksum(line)}\n`;
 }
 
 function decodeDeletion(text: string): Deletion | null {

@@ -1,5 +1,6 @@
 import { StoreError } from '../errors.ts';
 import { kindOf, type TableKind } from '../tables.ts';
+import { withChecksum } from './line-checksum.ts';
 import { Log, type LogOwner } from './log.ts';
 import { parseLine } from './mapping.ts';
 import { lengthOf, offsetOf, type Place, placeOf } from './places.ts';
@@ -50,7 +51,7 @@ const WORTH_COMPACTING = 1024 * 1024;
 const LIVE_AT_ONCE = 1000;
 
 /**
- * Documents by key in a log: `{"key":...,"base":...,"document":{...}}`, with null for a deleted document. `base`
+ * Documents by key in a log: `{"crc":...,"key":...,"base":...,"document":{...}}`, with null for a deleted document. `base`
  * is the offset of the line from which the document was changed. A line counts only if its base is the latest line
  * of the key. Otherwise another process was faster, and the writer repeats the change with the newer document. So
  * a change that reads and writes needs no lock.
@@ -269,7 +270,10 @@ export class KeyedLog<T> implements LogOwner {
 
   #take(key: string, base: number | undefined, document: T | null, place: Place): boolean {
     const known = this.#places.get(key);
-    if (base !== (known === undefined ? undefined : offsetOf(known))) return false;
+    const latest = known === undefined ? undefined : offsetOf(known);
+    // The line at a later base was damaged. In a race the base of the loser is an earlier line.
+    const isAfterDamage = latest !== undefined && base !== undefined && base > latest;
+    if (base !== latest && !isAfterDamage) return false;
     if (known !== undefined) this.#live -= lengthOf(known);
     if (document === null) this.#places.delete(key);
     else {
@@ -304,5 +308,5 @@ export class KeyedLog<T> implements LogOwner {
 }
 
 function encode<T>(key: string, base: number | undefined, document: T | null): string {
-  return `${JSON.stringify({ key, base, document })}\n`;
+  return `${withChecksum(JSON.stringify({ key, base, document }))}\n`;
 }

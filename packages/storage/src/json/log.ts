@@ -4,8 +4,9 @@ import { type FileHandle, open, statfs } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreError } from '../errors.ts';
 import { generationPath, isMissing, newestGeneration, publish, removeFile, syncFolder } from './files.ts';
+import { withoutChecksum } from './line-checksum.ts';
 import { Mutex } from './mutex.ts';
-import { MAX_FILE, MAX_LINE, type Place, readLines } from './places.ts';
+import { MAX_FILE, MAX_LINE, offsetOf, type Place, readLines } from './places.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
 /** The owner of the lines, which builds an index of them. */
@@ -13,10 +14,11 @@ export interface LogOwner {
   /** All lines so far are invalid: another file starts. */
   reset(): void;
   /**
-   * The next complete line, with its length in bytes. Returns false if the line is invalid and must be skipped.
+   * The next complete line without its checksum, with its length in bytes in the file. Returns false if the line is invalid
+   * and must be skipped.
    */
   line(text: string, offset: number, length: number): boolean;
-  /** Lines with newlines that contain the whole present state. Only `compact` calls it. */
+  /** Lines with checksums and newlines that contain the whole present state. Only `compact` calls it. */
   live(): AsyncIterable<string>;
 }
 
@@ -56,6 +58,8 @@ const SPARE_BYTES = 16 * 1024 * 1024;
  * valid line of a file that is replaced is a seal. Lines after it do not count: their writer finds the seal before
  * its own lines, and writes them again into the next generation of the file. The first process that needs the next
  * generation creates it from the lines before the seal.
+ *
+ * A line whose checksum does not match is skipped, and logged. So a damaged line is never read as another value.
  *
  * Call `refresh`, `append`, `compact`, `drop` and `lines` inside `exclusive` only.
  */
@@ -190,8 +194,22 @@ export class Log {
     return this.#doubted !== null && offset >= this.#doubted.from && offset < this.#doubted.to;
   }
 
-  lines(places: readonly Place[]): Promise<string[]> {
-    return places.length === 0 ? Promise.resolve([]) : readLines(this.#handle!, places);
+  /**
+   * The lines at these places without their checksums.
+   *
+   * @throws {StoreError} UNAVAILABLE when one was damaged since it was first read. The next process skips it
+   */
+  async lines(places: readonly Place[]): Promise<string[]> {
+    if (places.length === 0) return [];
+    const lines = await readLines(this.#handle!, places);
+    return lines.map((text, index) => {
+      const line = withoutChecksum(text);
+      if (line !== null) return line;
+      const where = `${this.#path()} at byte ${offsetOf(places[index]!)}`;
+      throw new StoreError('UNAVAILABLE', `${where}: the line was damaged while the file was in use`, {
+        hint: 'check the disk, and restart this process',
+      });
+    });
   }
 
   /** Starts a new generation with only the present state. Does nothing if that could fill the disk. */
@@ -338,7 +356,9 @@ export class Log {
           return end + 1;
         }
         const offset = this.#read + start;
-        if (!this.#owner.line(text, offset, length)) this.#skipped.add(this.#path(), offset, length);
+        const line = withoutChecksum(text);
+        if (line === null || !this.#owner.line(line, offset, length))
+          this.#skipped.add(this.#path(), offset, length);
       }
       start = end + 1;
     }

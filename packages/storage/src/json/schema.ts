@@ -17,7 +17,8 @@ import { publish, removeAbandoned, syncFolder } from './files.ts';
  *     lease-retention.7.jsonl       who has a lease until when; each renewal is the next generation
  *     records/usertable.jsonl       a record per line; {"made":"tidegauge"} is the mark without which no call drops it
  *
- * Of lines with one identity, the last counts. Blank lines have no meaning. A name can have a generation, as in
+ * Lines begin with their CRC-32 as a member `crc`, since version 0.3.0, except marks, seals and leases. Of lines with one identity,
+ * the last counts. Blank lines have no meaning. A name can have a generation, as in
  * `devices.2.jsonl`: the highest counts. Four other lines change the meaning of lines before them:
  * `{"expired":T}` removes readings older than T, `{"deleted":{...}}` (since version 0.2.0) those of a device in a
  * range of times, `{"dropped":D}` removes a day, and `{"sealed":...}` ends the file. The folder must be on a local file system: O_APPEND of NFS does not keep batches together.

@@ -8,6 +8,7 @@ import { collect, reading, rejection, series, stored, T0 } from '../../conforman
 import { createStore, openStore, type Store, StoreError } from '../../src/index.ts';
 import { JsonBackend } from '../../src/json/backend.ts';
 import { SYSTEM_ERRORS, toStoreError } from '../../src/json/errors.ts';
+import { withChecksum, withoutChecksum } from '../../src/json/line-checksum.ts';
 
 const HOUR = 3_600_000_000;
 const DAY = 24 * HOUR;
@@ -61,16 +62,56 @@ describe('json files', () => {
       reading({ device: 'site-3/probe-7', value: -0 }),
       reading({ device: 'site-3/probe-7', time: T0 + 1, value: 'on', boot: 'b', seq: 7, quality: 'skewed' }),
     ]);
-    assert.deepEqual(lines(await readFile(today(), 'utf8')), [
+    const expected = [
       `{"device":"site-3/probe-7","metric":"temperature","time":${T0},"value":-0,"received":${T0 + 1500}}`,
       `{"device":"site-3/probe-7","metric":"temperature","time":${T0 + 1},"value":"on","received":${T0 + 1501},` +
         `"boot":"b","seq":7,"quality":"skewed"}`,
-    ]);
+    ];
+    assert.deepEqual(lines(await readFile(today(), 'utf8')), expected.map(withChecksum));
     const catalogue = await readFile(path('series.jsonl'), 'utf8');
     assert.equal(
       catalogue.trim(),
-      '{"day":"2026-11-21","device":"site-3/probe-7","metrics":["temperature"]}',
+      withChecksum('{"day":"2026-11-21","device":"site-3/probe-7","metrics":["temperature"]}'),
     );
+  });
+
+  test('skip a line with a changed value, and use the others', async () => {
+    const batch = series('a', 5);
+    await (await open()).readings.write(batch);
+    const text = await readFile(today(), 'utf8');
+    const place = `"time":${batch[2]!.time},`;
+    // A digit of the time: the line stays a valid reading.
+    await writeFile(
+      today(),
+      text.replace(
+        place,
+        place.replace(/\d,$/, (end) => (end === '1,' ? '2,' : '1,')),
+      ),
+    );
+    const store = await open();
+    assert.deepEqual(await stored(store, 'a'), batch.toSpliced(2, 1));
+    assert.equal(warnings.length, 1);
+  });
+
+  test('use lines without a checksum, as version 0.2.0 and other programs write them', async () => {
+    const batch = series('a', 5);
+    await (await open()).readings.write(batch);
+    const text = await readFile(today(), 'utf8');
+    const plain = lines(text).map((line) => withoutChecksum(line)!);
+    assert.ok(plain.every((line) => !line.includes('crc')));
+    await writeFile(today(), `${plain.join('\n')}\n`);
+    assert.deepEqual(await stored(await open(), 'a'), batch);
+    assert.deepEqual(warnings, []);
+  });
+
+  test('use the later states of a document after a damaged one', async () => {
+    const device = { name: 'a', site: null, city: 'Bari', kind: null, year: null, attributes: {} };
+    const store = await open();
+    for (const city of ['Bari', 'Como', 'Pisa']) await store.devices.put({ ...device, city });
+    const text = await readFile(path('devices.jsonl'), 'utf8');
+    await writeFile(path('devices.jsonl'), text.replace('Como', 'Cuno'));
+    assert.equal((await (await open()).devices.get('a'))?.city, 'Pisa');
+    assert.equal(warnings.length, 1);
   });
 
   test('do not grow by duplicates', async () => {

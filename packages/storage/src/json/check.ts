@@ -1,0 +1,68 @@
+import { createReadStream } from 'node:fs';
+import { type CheckPace, type Damage, timeText } from '../damage.ts';
+import { generationPath, isMissing, listLogs } from './files.ts';
+import { withoutChecksum } from './line-checksum.ts';
+import { parseLine } from './mapping.ts';
+import { MAX_LINE } from './places.ts';
+import { layoutOf } from './schema.ts';
+
+const CHUNK = 1024 * 1024;
+const FIX =
+  'what is in this line is lost, unless a backup has it: restore the backup to another store, and copy from there';
+
+/** Checks each line of all files by its checksum and syntax. Others can use the folder meanwhile. */
+export async function* checkFolder(folder: string, pace: CheckPace): AsyncGenerator<Damage> {
+  const { readings, records, rollups } = layoutOf(folder);
+  for (const each of [folder, readings, records, rollups]) {
+    const logs = await listLogs(each).catch(unlessMissing);
+    for (const [name, generation] of logs ?? [])
+      yield* checkLog(generationPath(each, name, generation), pace);
+  }
+}
+
+/** A line without a newline at the end is being written, or was when its writer was killed. */
+async function* checkLog(file: string, pace: CheckPace): AsyncGenerator<Damage> {
+  let rest: Buffer = Buffer.alloc(0);
+  let offset = 0;
+  try {
+    for await (const chunk of createReadStream(file, { highWaterMark: CHUNK })) {
+      const data = Buffer.concat([rest, chunk as Buffer]);
+      let start = 0;
+      for (let end = data.indexOf(10); end !== -1; end = data.indexOf(10, start)) {
+        const text = data.toString('utf8', start, end);
+        const what = text.trim() === '' ? null : lineProblem(text);
+        if (what !== null)
+          yield { file, unit: `line at byte ${offset + start}${nameOf(text)}`, what, fix: FIX };
+        start = end + 1;
+      }
+      offset += start;
+      rest = data.subarray(start);
+      if (rest.length > MAX_LINE) {
+        yield { file, unit: `line at byte ${offset}`, what: 'it has no end', fix: FIX };
+        return;
+      }
+      await pace();
+    }
+  } catch (error) {
+    // It was replaced, or its day was deleted.
+    unlessMissing(error);
+  }
+}
+
+function lineProblem(text: string): string | null {
+  const line = withoutChecksum(text);
+  if (line === null) return 'its checksum differs';
+  return parseLine(line) === null ? 'it is not an object of JSON' : null;
+}
+
+/** What a damaged line is about, as far as it can be read. */
+function nameOf(text: string): string {
+  const { device, metric, time, key } = parseLine(text) ?? {};
+  if (typeof device === 'string' && time !== undefined) return ` of ${device} ${metric} at ${timeText(time)}`;
+  return typeof key === 'string' ? ` of ${key}` : '';
+}
+
+function unlessMissing(error: unknown): null {
+  if (isMissing(error)) return null;
+  throw error;
+}
