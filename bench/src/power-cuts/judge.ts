@@ -9,6 +9,8 @@ export interface Cut {
   readonly missing: readonly number[];
   /** Age of the oldest missing message at the cut, seconds; 0 when none is missing. */
   readonly seconds: number;
+  /** The broker does not have the session, and so none of its messages. */
+  readonly sessionLost: boolean;
 }
 
 /** Figures of some cuts: how many lost something, and the spread of the loss in messages and in seconds. */
@@ -20,6 +22,8 @@ export interface CutSummary {
   readonly examples: readonly number[];
   /** Cuts that lost a message. */
   readonly withLoss: number;
+  /** Cuts that lost the session. */
+  readonly sessionsLost: number;
   readonly messages: Spread;
   readonly seconds: Spread;
 }
@@ -34,14 +38,20 @@ export interface Spread {
  * Compares what was acknowledged with what is found.
  *
  * @param at time of the cut, on the clock of `acknowledged`
+ * @param found null when the session is lost
  */
-export function judgeCut(acknowledged: readonly Acknowledged[], at: number, found: ReadonlySet<number>): Cut {
-  const lost = acknowledged.filter(({ number }) => !found.has(number));
+export function judgeCut(
+  acknowledged: readonly Acknowledged[],
+  at: number,
+  found: ReadonlySet<number> | null,
+): Cut {
+  const lost = acknowledged.filter(({ number }) => !found?.has(number));
   const oldest = lost.reduce((least, each) => Math.min(least, each.at), at);
   return {
     acknowledged: acknowledged.length,
     missing: lost.map(({ number }) => number),
     seconds: (at - oldest) / 1000,
+    sessionLost: found === null,
   };
 }
 
@@ -54,6 +64,7 @@ export function summaryOf(cuts: readonly Cut[]): CutSummary {
     missing: missing.reduce((sum, each) => sum + each, 0),
     examples: cuts.flatMap((cut) => cut.missing.slice(0, 3)).slice(0, 10),
     withLoss: missing.filter((count) => count > 0).length,
+    sessionsLost: cuts.filter(({ sessionLost }) => sessionLost).length,
     messages: spreadOf(missing),
     seconds: spreadOf(cuts.map(({ seconds }) => seconds)),
   };

@@ -13,8 +13,8 @@ export interface PubackResult {
 }
 
 const HEADER = [
-  ...['what sends PUBACK', 'fault', 'faults', 'acknowledged before one, median', 'faults with a loss'],
-  ...['lost, median', 'lost, most', 'age of the oldest, most'],
+  ...['what sends PUBACK', 'fault', 'faults', 'acknowledged before one, median'],
+  ...['faults with a loss', 'sessions lost', 'lost, median', 'lost, most', 'age of the oldest, most'],
 ];
 
 /** The header, and a row for each subject and fault. Counts are messages. */
@@ -22,9 +22,9 @@ export function pubackRows(results: readonly PubackResult[]): readonly (readonly
   const count = (value: number): string => value.toLocaleString('en');
   const rows = results.map(({ subject, fault, cuts, figures }) => {
     const start = [subject, fault, count(cuts)];
-    if (figures === null) return [...start, 'not measured', '', '', '', ''];
-    const { acknowledged, withLoss, messages, seconds } = figures;
-    const counts = [acknowledged, withLoss, messages.median, messages.most].map(count);
+    if (figures === null) return [...start, 'not measured', '', '', '', '', ''];
+    const { acknowledged, withLoss, sessionsLost, messages, seconds } = figures;
+    const counts = [acknowledged, withLoss, sessionsLost, messages.median, messages.most].map(count);
     return [...start, ...counts, `${seconds.most.toFixed(1)} s`];
   });
   return [HEADER, ...rows];

@@ -35,8 +35,8 @@ export interface CutTarget {
   readonly files: readonly string[];
   /** Starts it on an empty disk. */
   start(disk: string, closers: Closers): Promise<Running>;
-  /** The numbers of all messages that are found on a disk after the cut or the kill. */
-  found(disk: string): Promise<ReadonlySet<number>>;
+  /** The numbers of all messages that are found on a disk after the cut or the kill; null when the session is lost. */
+  found(disk: string): Promise<ReadonlySet<number> | null>;
 }
 
 export const TARGETS = ['sqlite', 'json', 'spool', 'quarantine', 'mosquitto'] as const;
@@ -167,10 +167,11 @@ export function brokerTarget(launch: (directory: string) => Promise<AnyBroker>):
 
 /**
  * Takes all messages of the session. They come in their order, so the last one is the one that is published here. A
- * broker that has lost the session has none of them.
+ * broker that has lost the session has none of them: the result is null.
  */
-async function queuedAt(url: string): Promise<ReadonlySet<number>> {
+async function queuedAt(url: string): Promise<ReadonlySet<number> | null> {
   const numbers = new Set<number>();
+  let hasSession = true;
   const ended = Promise.withResolvers<void>();
   const subscriber = mqtt.connect(url, SESSION);
   const silence = setTimeout(() => {
@@ -186,12 +187,13 @@ async function queuedAt(url: string): Promise<ReadonlySet<number>> {
   subscriber.on('error', ended.reject);
   subscriber.on('close', () => ended.reject(new Error('the broker closed the connection')));
   subscriber.on('connect', ({ sessionPresent }) => {
+    hasSession = sessionPresent;
     if (sessionPresent) subscriber.publish(TOPIC.replace('#', END), END, { qos: 1 });
     else ended.resolve();
   });
   try {
     await ended.promise;
-    return numbers;
+    return hasSession ? numbers : null;
   } finally {
     clearTimeout(silence);
     await subscriber.endAsync(true);

@@ -12,6 +12,7 @@ test('a message is lost when it was acknowledged and is not found', () => {
     acknowledged: 4,
     missing: [1, 3],
     seconds: 4,
+    sessionLost: false,
   });
 });
 
@@ -20,7 +21,18 @@ test('a message that is found without an acknowledgement is no loss', () => {
     acknowledged: 2,
     missing: [],
     seconds: 0,
+    sessionLost: false,
   });
+});
+
+test('a lost session is distinguished from a session without messages', () => {
+  const cuts = [null, new Set<number>()].map((found) => judgeCut(acknowledged(2), 2000, found));
+  const lost = cuts.map(({ missing, sessionLost }) => ({ missing, sessionLost }));
+  assert.deepEqual(lost, [
+    { missing: [0, 1], sessionLost: true },
+    { missing: [0, 1], sessionLost: false },
+  ]);
+  assert.equal(summaryOf(cuts).sessionsLost, 1);
 });
 
 test('a summary has the median and the largest loss of all cuts', () => {
@@ -30,20 +42,21 @@ test('a summary has the median and the largest loss of all cuts', () => {
     missing: 9,
     examples: [1, 2, 3, 0, 1, 2],
     withLoss: 2,
+    sessionsLost: 0,
     messages: { median: 4, p90: 5, most: 5 },
     seconds: { median: 4, p90: 5, most: 5 },
   });
 });
 
 test('the table has a row for each fault, also for one that could not be measured', () => {
-  const figures = summaryOf([judgeCut(acknowledged(1200), 1_200_000, new Set())]);
+  const figures = summaryOf([judgeCut(acknowledged(1200), 1_200_000, null)]);
   const [header, ...rows] = pubackRows([
     { subject: 'a broker', fault: 'kill', cuts: 1, figures },
     { subject: 'a broker', fault: 'power cut', cuts: 1, figures: null },
   ]);
   assert.deepEqual(rows, [
-    ['a broker', 'kill', '1', '1,200', '1', '1,200', '1,200', '1200.0 s'],
-    ['a broker', 'power cut', '1', 'not measured', '', '', '', ''],
+    ['a broker', 'kill', '1', '1,200', '1', '1', '1,200', '1,200', '1200.0 s'],
+    ['a broker', 'power cut', '1', 'not measured', '', '', '', '', ''],
   ]);
   for (const row of rows) assert.equal(row.length, header!.length);
 });
