@@ -95,6 +95,7 @@ test('a reason other than success is written after its packet id, once, and betw
   };
   for (const id of [1, 0x102, 3]) queue.push(PUBACK, id);
   queue.release(0);
+  assert.equal(queue.readyBytes, ACK_BYTES);
   queue.release(1, 0x97);
   queue.release(2);
   assert.equal(queue.readyBytes, 3 * ACK_BYTES + 1);
