@@ -68,22 +68,44 @@ test('for any order of release, the written acknowledgements are a prefix of the
 
 test('every one of 65535 messages released in random order is written once and in receive order', () => {
   const queue = new AckQueue(65535);
-  const tickets = Array.from({ length: 65535 }, (_, i) => queue.push(PUBACK, i + 1));
+  const typeOf = (index: number) => (index % 2 === 0 ? PUBACK : PUBREC);
+  const tickets = Array.from({ length: 65535 }, (_, i) => queue.push(typeOf(i), i + 1));
   assert.equal(queue.push(PUBACK, 1), -1);
   for (let i = tickets.length - 1; i > 0; i -= 1) {
     const j = (i * 7919 + 13) % (i + 1);
     [tickets[i], tickets[j]] = [tickets[j]!, tickets[i]!];
   }
-  const written: number[] = [];
+  const written: Ack[] = [];
   for (const ticket of tickets) {
     queue.release(ticket);
-    if (ticket % 100 === 0) written.push(...take(queue).map((ack) => ack.id));
+    if (ticket % 100 === 0) written.push(...take(queue));
   }
-  written.push(...take(queue).map((ack) => ack.id));
+  written.push(...take(queue));
   assert.deepEqual(
     written,
-    Array.from({ length: 65535 }, (_, i) => i + 1),
+    Array.from({ length: 65535 }, (_, i) => ({ type: typeOf(i), id: i + 1 })),
   );
+});
+
+test('a reason other than success is written after its packet id, once, and between acknowledgements without one', () => {
+  const queue = new AckQueue(4);
+  const write = () => {
+    const bytes = Buffer.alloc(queue.readyBytes + 1);
+    return [...bytes.subarray(1, queue.take(bytes, 1))];
+  };
+  for (const id of [1, 0x102, 3]) queue.push(PUBACK, id);
+  queue.release(0);
+  assert.equal(queue.readyBytes, ACK_BYTES);
+  queue.release(1, 0x97);
+  queue.release(2);
+  assert.equal(queue.readyBytes, 3 * ACK_BYTES + 1);
+  assert.deepEqual(write(), [PUBACK, 2, 0, 1, PUBACK, 3, 1, 2, 0x97, PUBACK, 2, 0, 3]);
+  assert.deepEqual([queue.readyBytes, write()], [0, []]);
+  queue.push(PUBREC, 4);
+  queue.push(PUBREC, 5);
+  queue.release(3, 0x87);
+  queue.release(4, 0x83);
+  assert.deepEqual(write(), [PUBREC, 3, 0, 4, 0x87, PUBREC, 3, 0, 5, 0x83]);
 });
 
 test('tickets that were never issued are refused', () => {

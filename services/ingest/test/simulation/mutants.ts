@@ -1,5 +1,9 @@
 import type { Reading } from '@tidegauge/readings';
 import { type Store, StoreError, type WriteResult } from '@tidegauge/storage';
+import type { Origin } from '../../src/delivery.ts';
+import type { Inbound, Pipeline } from '../../src/pipeline.ts';
+import type { QuarantineEntry } from '../../src/quarantine.ts';
+import type { SpoolEntry } from '../../src/spool-entry.ts';
 import type { Disk } from './disk.ts';
 import type { Mistake } from './ingest-process.ts';
 
@@ -20,6 +24,53 @@ function writing(store: Store, change: (write: Write) => Write): Store {
   const write = change((batch) => store.readings.write(batch));
   return { ...store, readings: { ...store.readings, write } };
 }
+
+/** A store with another answer to a write that fails with `code`. */
+function failing(
+  store: Store,
+  code: StoreError['code'],
+  answer: (error: StoreError, batch: readonly Reading[]) => WriteResult,
+): Store {
+  return writing(store, (write) => async (batch) => {
+    try {
+      return await write(batch);
+    } catch (error) {
+      if (error instanceof StoreError && error.code === code) return answer(error, batch);
+      throw error;
+    }
+  });
+}
+
+/** The outcome of a batch that is taken as stored. */
+function asStored(_: StoreError, { length }: readonly Reading[]): WriteResult {
+  return { stored: length, duplicate: 0 };
+}
+
+/** A spool that reads other entries from its segments. */
+function reading(change: (entries: readonly SpoolEntry[]) => readonly SpoolEntry[]): Mistake {
+  return {
+    parts({ spool }) {
+      if (spool === null) return;
+      const read = spool.read.bind(spool);
+      spool.read = async (segment) => change([...(await read(segment))]);
+    },
+  };
+}
+
+/** A quarantine that takes other entries. */
+function keeping(change: (entries: readonly QuarantineEntry[]) => readonly QuarantineEntry[]): Mistake {
+  return {
+    parts({ quarantine }) {
+      const add = quarantine.add.bind(quarantine);
+      quarantine.add = (batch) => add(change(batch));
+    },
+  };
+}
+
+/** The message that a process received last, or that it holds. */
+const newest = new WeakMap<Pipeline, { readonly message: Inbound; readonly origin: Origin }>();
+/** When a mistake does late what ingest does at once, milliseconds. */
+const LATE_MS = 50;
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -46,6 +97,54 @@ export const MUTANTS: readonly Mutant[] = [
     process: { options: (options) => ({ ...options, onFull: () => {} }) },
   },
   {
+    name: 'acknowledge the newest message together with each other one',
+    process: {
+      accept(pipeline, message, origin) {
+        newest.set(pipeline, { message, origin });
+        pipeline.accept(message, {
+          settled(delivery, outcome) {
+            origin.settled(delivery, outcome);
+            newest.get(pipeline)!.origin.settled(delivery, outcome);
+          },
+        });
+      },
+    },
+  },
+  {
+    name: 'take a message after the next one',
+    process: {
+      accept(pipeline, message, origin) {
+        const held = newest.get(pipeline);
+        newest.delete(pipeline);
+        if (held === undefined) {
+          newest.set(pipeline, { message, origin });
+          // Without a next one it is taken late.
+          setTimeout(() => {
+            if (newest.get(pipeline)?.message !== message) return;
+            newest.delete(pipeline);
+            pipeline.accept(message, origin);
+          }, LATE_MS);
+          return;
+        }
+        pipeline.accept(message, origin);
+        pipeline.accept(held.message, held.origin);
+      },
+    },
+  },
+  {
+    name: 'acknowledge before the spool has the message',
+    process: {
+      parts({ spool }) {
+        if (spool === null) return;
+        const append = spool.append.bind(spool);
+        spool.append = (entries) => {
+          void append(entries);
+          return Promise.resolve(true);
+        };
+      },
+    },
+  },
+  {
     name: 'acknowledge from the spool without a sync',
     firstSeed: 580,
     disk: (disk) => {
@@ -60,23 +159,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'replay a segment in the reverse order',
-    process: {
-      parts({ spool }) {
-        if (spool === null) return;
-        const read = spool.read.bind(spool);
-        spool.read = async (segment) => [...(await read(segment))].reverse();
-      },
-    },
+    process: reading((entries) => entries.toReversed()),
   },
   {
     name: 'leave out the last message of a segment',
-    process: {
-      parts({ spool }) {
-        if (spool === null) return;
-        const read = spool.read.bind(spool);
-        spool.read = async (segment) => [...(await read(segment))].slice(0, -1);
-      },
-    },
+    process: reading((entries) => entries.slice(0, -1)),
+  },
+  {
+    name: 'leave out the first message of a segment',
+    process: reading((entries) => entries.slice(1)),
   },
   {
     name: 'delete a segment before its messages are stored',
@@ -96,14 +187,26 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take an unknown outcome of a write as stored',
+    store: (store) => failing(store, 'TIMEOUT', asStored),
+  },
+  {
+    name: 'take a rejected batch as stored',
+    store: (store) => failing(store, 'REJECTED', asStored),
+  },
+  {
+    name: 'reject the row after the one that the store names',
     store: (store) =>
-      writing(store, (write) => async (batch) => {
-        try {
-          return await write(batch);
-        } catch (error) {
-          if (!(error instanceof StoreError) || error.code !== 'TIMEOUT') throw error;
-          return { stored: batch.length, duplicate: 0 };
-        }
+      failing(store, 'REJECTED', (error, { length }) => {
+        if (error.rows === null || length === 1) throw error;
+        const rows = error.rows.map((row) => (row + 1) % length);
+        throw new StoreError('REJECTED', error.message, { rows });
+      }),
+  },
+  {
+    name: 'reject rows while the store is unavailable',
+    store: (store) =>
+      failing(store, 'UNAVAILABLE', ({ message }) => {
+        throw new StoreError('REJECTED', message);
       }),
   },
   {
@@ -111,17 +214,67 @@ export const MUTANTS: readonly Mutant[] = [
     store: (store) => writing(store, (write) => (batch) => write(batch.toReversed())),
   },
   {
+    name: 'write the halves of a batch at the same time',
+    store: (store) =>
+      writing(store, (write) => async (batch) => {
+        const middle = batch.length >> 1;
+        if (middle === 0) return write(batch);
+        const [first, second] = await Promise.all([
+          write(batch.slice(0, middle)),
+          write(batch.slice(middle)),
+        ]);
+        return { stored: first.stored + second.stored, duplicate: first.duplicate + second.duplicate };
+      }),
+  },
+  {
+    name: 'repeat a write after later ones',
+    store: (store) =>
+      writing(store, (write) => async (batch) => {
+        const result = await write(batch);
+        setTimeout(() => void write(batch).catch(() => {}), LATE_MS);
+        return result;
+      }),
+  },
+  {
     name: 'leave rejected rows out of the quarantine',
+    process: keeping((entries) => entries.filter(({ reason }) => reason !== 'rejected')),
+  },
+  {
+    name: 'leave undecodable messages out of the quarantine',
+    process: keeping((entries) =>
+      entries.filter(({ reason }) => reason === 'rejected' || reason === 'unexpected'),
+    ),
+  },
+  {
+    name: 'lose the last entry of a write to the quarantine',
+    process: keeping((entries) => (entries.length === 1 ? entries : entries.slice(0, -1))),
+  },
+  {
+    name: 'acknowledge before the quarantine has the message',
     process: {
       parts({ quarantine }) {
         const add = quarantine.add.bind(quarantine);
-        quarantine.add = (batch) => add(batch.filter(({ reason }) => reason !== 'rejected'));
+        quarantine.add = (batch) => {
+          setTimeout(() => add(batch), LATE_MS);
+          return 0;
+        };
       },
     },
   },
   {
     name: 'acknowledge before the numbers are in the file of the ledger',
     process: { options: (options) => ({ ...options, onSequences: () => {} }) },
+  },
+  {
+    name: 'leave numbers out of the ledger',
+    process: {
+      pipeline({ sequences }) {
+        const record = sequences.record.bind(sequences);
+        sequences.record = (device, boot, seq) => {
+          if (seq % 7 !== 6) record(device, boot, seq);
+        };
+      },
+    },
   },
   {
     name: 'count a duplicate as in flight',
