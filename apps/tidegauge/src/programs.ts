@@ -52,6 +52,10 @@ export const PROGRAM_GROUPS: Readonly<Record<string, Readonly<Record<string, Pro
       summary: 'signed documents about the readings of each day',
     },
     check: { module: 'services/ingest/src/check/main', summary: 'checks all files for damage of the disk' },
+    repair: {
+      module: 'services/ingest/src/check/repair',
+      summary: 'takes out damaged parts of a store, and their readings from another one',
+    },
     doctor: { module: 'services/doctor/src/main', summary: 'checks a board, its broker and its store' },
   },
   Data: {

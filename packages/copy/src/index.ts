@@ -1,5 +1,6 @@
 export { BatchWriter } from './batch-writer.ts';
 export type { Sides, Watch } from './compare-device.ts';
+export { copyMissing } from './copy-missing.ts';
 export { COPY_TABLE, type CopyState, isEmptyStore, placeOf, readState, writeState } from './copy-record.ts';
 export { type CopyResult, copyStore } from './copy-store.ts';
 export type { DayDifference, Differences } from './differences.ts';

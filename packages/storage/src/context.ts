@@ -27,6 +27,8 @@ export interface BackendModule {
   create(url: StoreUrl, context: BackendContext): Backend;
   /** Reads all files of a store on this machine. Absent for a server, which has its own checks. */
   check?(url: StoreUrl, pace: CheckPace): AsyncIterable<Damage>;
+  /** The same, and takes out damaged parts that make reads fail. Absent: there are no such parts. */
+  repair?(url: StoreUrl, pace: CheckPace): AsyncIterable<Damage>;
 }
 
 const ignore = () => {};

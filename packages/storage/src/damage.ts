@@ -1,5 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+/** Readings that a damaged part had, or can have had. */
+export interface LostReadings {
+  /** null: of any device. */
+  readonly device: string | null;
+  /** null: of any metric. */
+  readonly metric: string | null;
+  /** Times in [from, to), microseconds. */
+  readonly from: number;
+  readonly to: number;
+  /** null: not known. */
+  readonly count: number | null;
+}
+
 /** A part of a file that is not what was written. */
 export interface Damage {
   readonly file: string;
@@ -9,6 +22,8 @@ export interface Damage {
   readonly what: string;
   /** What to do, in one sentence. */
   readonly fix: string;
+  /** What cannot be read any more. Absent: no reading, or not known which. */
+  readonly lost?: LostReadings;
 }
 
 /** Waits between two parts of a check, so that it leaves the disk and the processor to others. */

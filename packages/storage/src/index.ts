@@ -1,7 +1,7 @@
 export * from './arguments.ts';
 export * from './context.ts';
 export * from './contract.ts';
-export { type CheckPace, checkTables, type Damage } from './damage.ts';
+export { type CheckPace, checkTables, type Damage, type LostReadings } from './damage.ts';
 export { STORE_DRIVERS } from './drivers.ts';
 export * from './errors.ts';
 export { isMatch } from './groups.ts';
@@ -13,6 +13,7 @@ export {
   type OpenOptions,
   openStore,
   optionsOf,
+  repairStore,
   STORE_SCHEMES,
 } from './registry.ts';
 export { ROLLUP_PERIODS } from './rollups/periods.ts';

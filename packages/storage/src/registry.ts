@@ -87,6 +87,13 @@ export async function checkStore(url: string, pace: CheckPace): Promise<AsyncIte
   return (await backendOf(parsed)).check?.(parsed, pace) ?? null;
 }
 
+/** As `checkStore`. What cannot be read is taken out, and kept in a file beside the store, so that the rest can be used. */
+export async function repairStore(url: string, pace: CheckPace): Promise<AsyncIterable<Damage> | null> {
+  const parsed = parseUrl(url);
+  const { repair, check } = await backendOf(parsed);
+  return (repair ?? check)?.(parsed, pace) ?? null;
+}
+
 /**
  * Opens the store of a URL and upgrades its schema. If that fails, nothing is left open.
  *

@@ -1,27 +1,41 @@
 import { createReadStream } from 'node:fs';
-import { type CheckPace, type Damage, timeText } from '../damage.ts';
+import { type CheckPace, type Damage, type LostReadings, timeText } from '../damage.ts';
 import { generationPath, isMissing, listLogs } from './files.ts';
 import { withoutChecksum } from './line-checksum.ts';
 import { parseLine } from './mapping.ts';
 import { MAX_LINE } from './places.ts';
-import { layoutOf } from './schema.ts';
+import { DAY } from './day-index.ts';
+import { dayNamed, layoutOf } from './schema.ts';
 
 const CHUNK = 1024 * 1024;
 const FIX =
-  'what is in this line is lost, unless a backup has it: restore the backup to another store, and copy from there';
+  'what is in this line is lost, unless another store has it: tidegauge repair takes readings from there';
 
 /** Checks each line of all files by its checksum and syntax. Others can use the folder meanwhile. */
 export async function* checkFolder(folder: string, pace: CheckPace): AsyncGenerator<Damage> {
   const { readings, records, rollups } = layoutOf(folder);
   for (const each of [folder, readings, records, rollups]) {
     const logs = await listLogs(each).catch(unlessMissing);
-    for (const [name, generation] of logs ?? [])
-      yield* checkLog(generationPath(each, name, generation), pace);
+    for (const [name, generation] of logs ?? []) {
+      const lost = each === readings ? lostOf(name) : {};
+      yield* checkLog(generationPath(each, name, generation), lost, pace);
+    }
   }
 }
 
+/** A damaged line can have been any reading of its day. */
+function lostOf(name: string): { readonly lost?: LostReadings } {
+  const day = dayNamed(name);
+  if (day === null) return {};
+  return { lost: { device: null, metric: null, from: day * DAY, to: (day + 1) * DAY, count: 1 } };
+}
+
 /** A line without a newline at the end is being written, or was when its writer was killed. */
-async function* checkLog(file: string, pace: CheckPace): AsyncGenerator<Damage> {
+async function* checkLog(
+  file: string,
+  lost: { readonly lost?: LostReadings },
+  pace: CheckPace,
+): AsyncGenerator<Damage> {
   let rest: Buffer = Buffer.alloc(0);
   let offset = 0;
   try {
@@ -32,7 +46,7 @@ async function* checkLog(file: string, pace: CheckPace): AsyncGenerator<Damage> 
         const text = data.toString('utf8', start, end);
         const what = text.trim() === '' ? null : lineProblem(text);
         if (what !== null)
-          yield { file, unit: `line at byte ${offset + start}${nameOf(text)}`, what, fix: FIX };
+          yield { file, unit: `line at byte ${offset + start}${nameOf(text)}`, what, fix: FIX, ...lost };
         start = end + 1;
       }
       offset += start;

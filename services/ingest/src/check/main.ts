@@ -70,7 +70,7 @@ async function* checkAll(
 }
 
 /** A pace that works for `TURN_MS` at a time. */
-function pauses(signal: AbortSignal): () => Promise<void> {
+export function pauses(signal: AbortSignal): () => Promise<void> {
   let begun = performance.now();
   return async () => {
     const worked = performance.now() - begun;
@@ -80,7 +80,7 @@ function pauses(signal: AbortSignal): () => Promise<void> {
   };
 }
 
-function textOf({ file, unit, what, fix }: Damage): string {
+export function textOf({ file, unit, what, fix }: Damage): string {
   return `${file}: ${unit}: ${what} -> ${fix}`;
 }
 

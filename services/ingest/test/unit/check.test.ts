@@ -5,8 +5,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryDirectory } from '@tidegauge/process';
+import { openStore } from '@tidegauge/storage';
 import { runHere } from '@tidegauge/test-support/run-here';
 import { program } from '../../src/check/main.ts';
+import { program as repairProgram } from '../../src/check/repair.ts';
 import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { Spool } from '../../src/spool.ts';
 import { MESSAGES, recordingLogger, rotSubjects } from '../rot/subjects.ts';
@@ -92,6 +94,82 @@ test('names the damaged part of each kind of file, and ends with 1', async () =>
   const lines = damages.filter(({ file }) => file.endsWith('.jsonl')).map(({ unit }) => unit);
   assert.equal(lines.length, 1);
   assert.match(lines[0]!, /^line at byte \d+ of site\/sensor-1 temperature at 2026-11-18T/);
+});
+
+async function repair(store: string, ...args: string[]) {
+  const { code, stdout, stderr } = await runHere(repairProgram, '--store', store, ...args, '--json');
+  return { code, stderr, ...(stdout === '' ? null : JSON.parse(stdout)) };
+}
+
+/** All readings, in the order of their identities. */
+async function readingsOf(url: string): Promise<unknown[]> {
+  const store = await openStore(url);
+  try {
+    const found: unknown[] = [];
+    for await (const device of store.readings.devices()) {
+      for (const metric of (await store.readings.metrics(device, 100)).toSorted()) {
+        const all = store.readings.range({ device, metric, order: 'asc', limit: 1e6 });
+        for await (const reading of all) found.push(reading);
+      }
+    }
+    return found;
+  } finally {
+    await store.close();
+  }
+}
+
+test('repair takes out a damaged block, and takes its readings from another store', async () => {
+  const directory = dataDirectory('repair-block');
+  const file = join(directory, 'tidegauge.db');
+  const [url, other] = [`sqlite:${file}`, `sqlite:${join(directory, 'other.db')}`];
+  cpSync(file, join(directory, 'other.db'));
+  const all = await readingsOf(other);
+  const db = new DatabaseSync(file);
+  const block = db.prepare('select first, last, count from tidegauge_blocks where id = 2').get()!;
+  db.exec("update tidegauge_blocks set data = x'00' where id = 2");
+  db.close();
+  await assert.rejects(readingsOf(url), /block 2/);
+
+  const without = await repair(url);
+  assert.equal(without.code, 1, without.stderr);
+  assert.deepEqual(
+    without.repaired.map(({ taken, lost }: { taken: number; lost: number }) => [taken, lost]),
+    [[0, block.count]],
+  );
+  assert.equal((await readingsOf(url)).length, all.length - Number(block.count));
+  const [kept] = readFileSync(`${file}.damaged`, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
+  assert.deepEqual([kept.id, kept.first, kept.data], [2, block.first, 'AA==']);
+  assert.deepEqual(await repair(url), { code: 0, stderr: '', damages: [], repaired: [] });
+
+  const again = new DatabaseSync(file);
+  again.exec("update tidegauge_blocks set data = x'00' where id = 1");
+  again.close();
+  const { code, repaired } = await repair(url, '--from', other);
+  assert.deepEqual([code, repaired.length, repaired[0].lost], [0, 1, 0]);
+  assert.equal((await readingsOf(url)).length, all.length - Number(block.count), 'only its own range is taken');
+});
+
+test('repair takes the reading of a damaged line of a JSON store from another store', async () => {
+  const directory = dataDirectory('repair-line');
+  const [url, other] = [`json:${join(directory, 'json')}`, `json:${join(directory, 'other')}`];
+  cpSync(join(directory, 'json'), join(directory, 'other'), { recursive: true });
+  const all = await readingsOf(other);
+  const path = join(directory, jsonDay);
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"seq":9}', '"seq":8}'));
+  assert.equal((await readingsOf(url)).length, all.length - 1);
+  const { code, repaired, stderr } = await repair(url, '--from', other);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual([repaired.length, repaired[0].taken, repaired[0].lost], [1, 1, 0]);
+  assert.deepEqual(await readingsOf(url), all);
+});
+
+test('repair refuses a server, and the store itself as its source', async () => {
+  const server = await repair('postgres://user@127.0.0.1/db');
+  assert.equal(server.code, 2);
+  assert.match(server.stderr, /its own programs for repairs/);
+  const own = await repair('sqlite:a.db', '--from', 'sqlite:a.db');
+  assert.equal(own.code, 2);
+  assert.match(own.stderr, /--from is the store itself/);
 });
 
 test('finds a changed name of a series in SQLite by its index', async () => {

@@ -1,0 +1,47 @@
+import type { BatchWriter } from './batch-writer.ts';
+import type { Sides } from './compare-device.ts';
+import { inLockstep } from './lockstep.ts';
+import { metricsOf, seriesOf } from './series-of.ts';
+
+/** Times in [from, to), microseconds, of one series or of several. */
+export interface MissingRange {
+  /** null: all devices of the source. */
+  readonly device: string | null;
+  /** null: all metrics of the device. */
+  readonly metric: string | null;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Passes the readings of a range that the target lacks to the writer. What the target has stays as it is.
+ *
+ * @returns the number of these readings
+ */
+export async function copyMissing(
+  sides: Sides,
+  range: MissingRange,
+  writer: BatchWriter,
+  signal: AbortSignal,
+): Promise<number> {
+  const { source, target } = sides;
+  let missing = 0;
+  for await (const device of range.device === null ? source.readings.devices() : [range.device]) {
+    const metrics = range.metric === null ? await metricsOf(source, device) : [range.metric];
+    for (const metric of metrics) {
+      await inLockstep(
+        seriesOf(source, device, metric, range),
+        seriesOf(target, device, metric, range),
+        (one, other) => one.time - other.time,
+        (from, to) => {
+          signal.throwIfAborted();
+          if (from === null || to !== null) return null;
+          missing += 1;
+          return writer.add(from);
+        },
+      );
+    }
+  }
+  await writer.flush();
+  return missing;
+}
