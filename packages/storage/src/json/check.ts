@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { type CheckPace, type Damage, type LostReadings, timeText } from '../damage.ts';
+import { DAY } from './day-index.ts';
 import { generationPath, isMissing, listLogs } from './files.ts';
 import { withoutChecksum } from './line-checksum.ts';
 import { parseLine } from './mapping.ts';
 import { MAX_LINE } from './places.ts';
-import { DAY } from './day-index.ts';
 import { dayNamed, layoutOf } from './schema.ts';
 
 const CHUNK = 1024 * 1024;

@@ -1,5 +1,13 @@
 import { BatchWriter, copyMissing, placeOf, READABLE, type Sides, withSides } from '@tidegauge/copy';
-import { boolean, ConfigError, defineCommand, defineConfig, EXIT, run, url } from '@tidegauge/service/program';
+import {
+  boolean,
+  ConfigError,
+  defineCommand,
+  defineConfig,
+  EXIT,
+  run,
+  url,
+} from '@tidegauge/service/program';
 import { type Damage, type LostReadings, repairStore } from '@tidegauge/storage';
 import { settings as ingest } from '../settings.ts';
 import { pauses, textOf } from './main.ts';
@@ -40,7 +48,8 @@ export const program = defineCommand({
     if (from !== null && placeOf(from) === placeOf(store))
       throw new ConfigError(['--from is the store itself: name another one']);
     const found = await repairStore(store, pauses(signal));
-    if (found === null) throw new ConfigError(['--store is a server, which has its own programs for repairs']);
+    if (found === null)
+      throw new ConfigError(['--store is a server, which has its own programs for repairs']);
     const damages: Damage[] = [];
     for await (const damage of found) {
       damages.push(damage);
@@ -51,10 +60,9 @@ export const program = defineCommand({
       from === null || ranges.length === 0
         ? ranges.map((range) => ({ range, taken: 0, lost: range.count }))
         : await withSides(from, store, { createTarget: false }, (sides) => takeBack(sides, ranges, signal));
-    process.stdout.write(
-      json ? `${JSON.stringify({ damages, repaired })}\n` : reportOf(damages, repaired),
-    );
-    const isWhole = damages.every(({ lost }) => lost !== undefined) && repaired.every(({ lost }) => lost === 0);
+    process.stdout.write(json ? `${JSON.stringify({ damages, repaired })}\n` : reportOf(damages, repaired));
+    const isWhole =
+      damages.every(({ lost }) => lost !== undefined) && repaired.every(({ lost }) => lost === 0);
     return isWhole ? EXIT.OK : EXIT.FAILED;
   },
 });

@@ -137,7 +137,10 @@ test('repair takes out a damaged block, and takes its readings from another stor
     [[0, block.count]],
   );
   assert.equal((await readingsOf(url)).length, all.length - Number(block.count));
-  const [kept] = readFileSync(`${file}.damaged`, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
+  const [kept] = readFileSync(`${file}.damaged`, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   assert.deepEqual([kept.id, kept.first, kept.data], [2, block.first, 'AA==']);
   assert.deepEqual(await repair(url), { code: 0, stderr: '', damages: [], repaired: [] });
 
@@ -146,7 +149,11 @@ test('repair takes out a damaged block, and takes its readings from another stor
   again.close();
   const { code, repaired } = await repair(url, '--from', other);
   assert.deepEqual([code, repaired.length, repaired[0].lost], [0, 1, 0]);
-  assert.equal((await readingsOf(url)).length, all.length - Number(block.count), 'only its own range is taken');
+  assert.equal(
+    (await readingsOf(url)).length,
+    all.length - Number(block.count),
+    'only its own range is taken',
+  );
 });
 
 test('repair takes the reading of a damaged line of a JSON store from another store', async () => {
