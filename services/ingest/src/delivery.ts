@@ -205,3 +205,8 @@ export class PartsOrigin implements Origin {
     if (--this.#open === 0) this.#settled(this.#total);
   }
 }
+
+/** The index of a delivery's reading in the payload of its message. */
+export function placeOf({ part }: Delivery, index: number): number {
+  return part === null ? index : part.places[index]!;
+}

@@ -11,34 +11,33 @@ import { COUNTS, Histogram, type Logger } from '@tidegauge/service';
 import { isDiskFull, type SeriesUnit, type Store, type StoreError } from '@tidegauge/storage';
 import { TextCache } from '@tidegauge/text';
 import { Accounts } from './accounts.ts';
-import { Backoff } from './backoff.ts';
 import { BufferCollector } from './buffer-collector.ts';
 import { Committer, isOfRows, type Rejections } from './committer.ts';
 import {
   bytesInMemory,
-  compacted,
   type Delivery,
   type DeliveryKind,
-  deliveryWith,
   MqttDelivery,
   type Origin,
-  PartsOrigin,
 } from './delivery.ts';
-import { type Hold, Lane } from './lane.ts';
+import { DeviceLanes } from './device-lanes.ts';
+import { InFlight, type InFlightBounds } from './in-flight.ts';
+import type { Hold } from './lane.ts';
 import { SequenceLedger } from './ledger/sequence-ledger.ts';
+import { SequenceRecorder } from './ledger/sequence-recorder.ts';
 import { LiveFeed } from './live-feed.ts';
 import type { Quarantine, QuarantineEntry } from './quarantine.ts';
+import { QuarantineWriter, refusal } from './quarantine-writer.ts';
 import { type Decoded, decodeMessage, type RawMessage } from './raw-message.ts';
 import { RecentHistograms } from './recent-histograms.ts';
 import type { Router } from './routes.ts';
 import { SensorClocks } from './sensor-clocks.ts';
 import { SeriesFilter } from './series-filter.ts';
 import { NO_UNITS, nameOf } from './series-units.ts';
-import type { Share } from './share.ts';
 import type { Spool } from './spool.ts';
 import { Spooler } from './spooler.ts';
 
-export interface PipelineOptions {
+export interface PipelineOptions extends InFlightBounds {
   readonly store: Store;
   /** Why the store is not in use; null while it is. Default: it is in use. */
   readonly storeTrouble?: () => StoreError | null;
@@ -64,15 +63,6 @@ export interface PipelineOptions {
   readonly paceMs: number;
   /** How long messages wait for others while no sender waits for them. Default: they do not. */
   readonly hold?: Hold | undefined;
-  /** Readings in flight from which the source is paused. */
-  readonly maxInFlight: number;
-  /** Bytes in flight from which the source is paused: packets, and the memory of their readings. */
-  readonly maxInFlightBytes: number;
-  /**
-   * Called with true when a bound is reached, and with false when half of both bounds is free again, except during a
-   * stop.
-   */
-  readonly onFull: (full: boolean) => void;
   /** Publishes a message that a decoder with state sends, such as a request for births. Default: none is sent. */
   readonly onReply?: (reply: NonNullable<StatefulResult['reply']>) => void;
   /**
@@ -111,18 +101,9 @@ export interface Undecodable {
   readonly size: number;
 }
 
-interface QuarantineTask {
-  readonly entry: QuarantineEntry;
-  readonly delivery: Delivery;
-  readonly outcome: DeliveryDocument;
-}
-
-/** Bytes of one write to quarantine: about 1,000 small messages. SQLite blocks the event loop while it writes. */
-const QUARANTINE_BATCH_BYTES = 768 * 1024;
 const NONE: readonly Reading[] = [];
 const NO_ROWS: ReadonlySet<number> = new Set();
 const NOTHING: DeliveryDocument = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };
-const UNREADABLE: DeliveryDocument = { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
 /** How long a bound must have been reached before the store counts as too slow. */
 const OVERLOAD_MS = 5000;
 /** The kinds of messages of no route, and of those that were not decoded. */
@@ -156,31 +137,24 @@ export class Pipeline {
   readonly #abort = new AbortController();
   readonly #collector: BufferCollector;
   readonly #committer: Committer;
-  readonly #lanes: readonly Lane<Delivery>[];
-  readonly #quarantineLane: Lane<QuarantineTask>;
+  readonly #lanes: DeviceLanes;
+  readonly #quarantine: QuarantineWriter;
+  readonly #inFlight: InFlight;
+  readonly #recorder: SequenceRecorder;
   readonly #spooler: Spooler | null;
   readonly #clocks: SensorClocks;
   readonly #broken = Promise.withResolvers<void>();
   readonly #filter = new SeriesFilter();
   /** The boots of sensors. */
   readonly #texts = new TextCache(1024);
-  readonly #declared: Declared = (device, boot, kept) => {
-    if (this.sequences.declare(device, boot, kept)) this.#options.onSequences?.(Number.POSITIVE_INFINITY);
-  };
+  readonly #declared: Declared = (device, boot, kept) => this.#recorder.declare(device, boot, kept);
   #lastReceived = 0;
-  /** The least time of readings whose numbers were recorded since the last call of `onSequences`. */
-  #oldestRecorded = Number.POSITIVE_INFINITY;
-  #bytes = 0;
-  /** The buffer of the socket that was counted last. */
-  #counted: ArrayBufferLike | null = null;
-  #full = false;
-  #stopping = false;
-  #fullSince = 0;
-  #quarantineTrouble: string | null = null;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.sequences = options.sequences ?? new SequenceLedger();
+    this.#recorder = new SequenceRecorder(this.sequences, (oldest) => options.onSequences?.(oldest));
+    this.#inFlight = new InFlight(options, this.accounts);
     this.#clocks = options.clocks ?? new SensorClocks();
     this.feed = new LiveFeed(options.router.units.unitOf);
     this.#collector = new BufferCollector(options.maxInFlightBytes);
@@ -191,29 +165,30 @@ export class Pipeline {
     };
     this.#committer = new Committer(store, logger, this.#abort.signal, options.register);
     const maxBatch = Math.min(options.maxBatch, store.capabilities.maxBatch);
-    this.#lanes = Array.from(
-      { length: store.capabilities.writers },
-      () =>
-        new Lane<Delivery>({
-          weigh: (delivery) => delivery.readings.length,
-          maxBatch,
-          paceMs: options.paceMs,
-          hold: options.hold,
-          ownBatch: (delivery) => delivery.ownBatch,
-          write: (batch) => this.#spooler?.write(batch) ?? this.#store(batch),
-          onBroken,
-        }),
+    const settle = (delivery: Delivery, outcome: DeliveryDocument | null) =>
+      this.#inFlight.settle(delivery, outcome);
+    this.#lanes = new DeviceLanes(
+      store.capabilities.writers,
+      {
+        weigh: (delivery) => delivery.readings.length,
+        maxBatch,
+        paceMs: options.paceMs,
+        hold: options.hold,
+        ownBatch: (delivery) => delivery.ownBatch,
+        write: (batch) => this.#spooler?.write(batch) ?? this.#store(batch),
+        onBroken,
+      },
+      settle,
     );
-    this.#quarantineLane = new Lane<QuarantineTask>({
-      weigh: ({ entry }) => bytesInMemory(entry.payload.length, entry.topic, NONE),
-      maxBatch: QUARANTINE_BATCH_BYTES,
-      paceMs: options.paceMs,
-      write: (batch) => this.#keep(batch),
-      onBroken,
+    const { quarantine, paceMs } = options;
+    const { accounts } = this;
+    const { signal } = this.#abort;
+    this.#quarantine = new QuarantineWriter({
+      ...{ quarantine, logger, accounts, paceMs, signal, settle, onBroken },
     });
     this.#spooler = options.spool === null ? null : this.#openSpool(options.spool, maxBatch, onBroken);
     // The next process must find the devices of the spool in the ledger.
-    this.#keepSequences();
+    this.#recorder.keep();
   }
 
   get spool(): Spool | null {
@@ -222,13 +197,13 @@ export class Pipeline {
 
   /** Why readings cannot be settled now; null when they can. */
   get trouble(): string | null {
-    return this.#storeFailure?.message ?? this.#quarantineTrouble;
+    return this.#storeFailure?.message ?? this.#quarantine.trouble;
   }
 
   /** `trouble` for clients: without the text of a driver, which can contain hosts and users. */
   get shownTrouble(): string | null {
     const failure = this.#storeFailure;
-    if (failure === null) return this.#quarantineTrouble;
+    if (failure === null) return this.#quarantine.trouble;
     const what = isDiskFull(failure) ? 'the disk is full' : 'the store is unavailable';
     return failure.hint === null ? what : `${what}: ${failure.hint}`;
   }
@@ -244,20 +219,21 @@ export class Pipeline {
 
   /** Whether a bound on readings or bytes in flight is reached. */
   get full(): boolean {
-    return this.#full;
+    return this.#inFlight.full;
   }
 
   /** Whether the pipeline is stopping and accepts no more messages. */
   get stopping(): boolean {
-    return this.#stopping;
+    return this.#inFlight.stopping;
   }
 
   /** Age of the oldest message that is neither stored nor quarantined yet, seconds. */
   get oldestUnstoredSeconds(): number {
-    let oldest = this.#quarantineLane.oldest?.delivery.arrived ?? Number.POSITIVE_INFINITY;
-    for (const lane of this.#lanes)
-      oldest = Math.min(oldest, lane.oldest?.arrived ?? Number.POSITIVE_INFINITY);
-    oldest = Math.min(oldest, this.#spooler?.oldest?.arrived ?? Number.POSITIVE_INFINITY);
+    const oldest = Math.min(
+      this.#quarantine.oldest ?? Number.POSITIVE_INFINITY,
+      this.#lanes.oldest,
+      this.#spooler?.oldest?.arrived ?? Number.POSITIVE_INFINITY,
+    );
     const waiting = oldest === Number.POSITIVE_INFINITY ? 0 : (performance.now() - oldest) / 1000;
     return Math.max(waiting, this.spooledSeconds);
   }
@@ -307,7 +283,7 @@ export class Pipeline {
     const completed = result === null || result.payload === payload ? 0 : result.payload.length;
     const bytes =
       bytesInMemory(message.size + completed, topic, kept, fresh.length) +
-      (kept.length === 0 ? 0 : this.#surroundings(payload, message.size));
+      (kept.length === 0 ? 0 : this.#inFlight.surroundings(payload, message.size));
     const delivery = new MqttDelivery(
       message,
       route ?? NO_ROUTE_KIND,
@@ -321,25 +297,8 @@ export class Pipeline {
     const isAwaited = isAwaitedBy(origin, delivery) && !early;
     if (early) origin.settled(delivery, null);
     this.#enter(delivery, decoded, received);
-    if (isAwaited) this.#release();
-  }
-
-  /**
-   * Commits held messages as soon as possible. In all lanes, because acknowledgements keep the order of the messages: a
-   * sender can wait for another message than its last one.
-   */
-  #release(): void {
-    for (let index = 0; index < this.#lanes.length; index++) this.#lanes[index]!.release();
-  }
-
-  /**
-   * Bytes that a message keeps in memory beside itself: its payload is a view of a buffer of the socket. The first one of
-   * a buffer counts all of it, because the others can have left nothing behind.
-   */
-  #surroundings({ buffer }: Uint8Array, size: number): number {
-    if (buffer === this.#counted || buffer.byteLength <= 2 * size) return 0;
-    this.#counted = buffer;
-    return buffer.byteLength - size;
+    // In all lanes: a sender can wait for another message than its last one, and acknowledgements keep the order.
+    if (isAwaited) this.#lanes.release();
   }
 
   #reply(reply: NonNullable<StatefulResult['reply']>): void {
@@ -361,7 +320,7 @@ export class Pipeline {
         : new DecodeError(reason, problem);
     const isAwaited = isAwaitedBy(origin, delivery);
     this.#enter(delivery, error, this.#receiveTime());
-    if (isAwaited) this.#release();
+    if (isAwaited) this.#lanes.release();
   }
 
   /**
@@ -418,22 +377,20 @@ export class Pipeline {
         replayed,
       };
       this.#enter(delivery, decoded, received);
-      this.#release();
+      this.#lanes.release();
     });
   }
 
   /** Stops accepting messages and settles those in flight. The source stays paused. */
   stop(): void {
-    this.#stopping = true;
-    this.#options.onFull(true);
-    this.#release();
+    this.#inFlight.stop();
+    this.#lanes.release();
   }
 
   /** Resolves when nothing is in flight, or when storing is no longer possible. */
   idle(): Promise<void> {
-    const stored = Promise.all(this.#lanes.map((lane) => lane.idle()));
-    const apart = stored.then(() => this.#spooler?.idle());
-    return Promise.race([apart.then(() => this.#quarantineLane.idle()), this.#broken.promise]);
+    const apart = this.#lanes.idle().then(() => this.#spooler?.idle());
+    return Promise.race([apart.then(() => this.#quarantine.idle()), this.#broken.promise]);
   }
 
   /** Stops waiting for an unavailable store. Messages in flight stay unacknowledged. */
@@ -451,15 +408,15 @@ export class Pipeline {
       maxBatch,
       paceMs: this.#options.paceMs,
       signal: this.#abort.signal,
-      isSlow: () => this.#full && performance.now() - this.#fullSince > OVERLOAD_MS,
+      isSlow: () => this.#inFlight.isFullFor(OVERLOAD_MS),
       store: (batch, patienceMs) => this.#store(batch, patienceMs),
-      quarantine: (delivery, error, received) => this.#quarantine(delivery, error, received),
-      quarantined: () => this.#quarantineLane.idle(),
-      onKept: ({ readings, isAgain }) => this.#recordSequences(readings, isAgain),
-      onRecovered: (readings) => this.#recordSequences(readings, true, true),
+      quarantine: (delivery, error, received) => this.#quarantine.undecoded(delivery, error, received),
+      quarantined: () => this.#quarantine.idle(),
+      onKept: ({ readings, isAgain }) => this.#recorder.record(readings, isAgain),
+      onRecovered: (readings) => this.#recorder.record(readings, true, true),
       onSpooled: (delivery) => {
-        this.#keepSequences();
-        this.#settle(delivery, null);
+        this.#recorder.keep();
+        this.#inFlight.settle(delivery, null);
       },
       onBroken,
     });
@@ -485,88 +442,24 @@ export class Pipeline {
         this.accounts.filter(decoded.length - delivery.readings.length);
         this.#recordFiltered(decoded, delivery);
         if (delivery.readings.length === 0) {
-          this.#keepSequences();
+          this.#recorder.keep();
           delivery.origin.settled(delivery, NOTHING);
           return;
         }
       }
       this.recent.pass(delivery.arrived);
       this.#observeClock(decoded[0]!);
-      this.#distribute(delivery);
+      this.#lanes.push(delivery);
     } else {
       this.accounts.receive(1);
-      this.#quarantine(delivery, decoded, received);
+      this.#quarantine.undecoded(delivery, decoded, received);
     }
-    this.#bytes += delivery.bytes;
-    const { maxInFlight, maxInFlightBytes, onFull } = this.#options;
-    if (delivery.origin.share !== undefined) this.#count(delivery, delivery.origin.share, 1);
-    if (!this.#full && (this.accounts.inFlight >= maxInFlight || this.#bytes >= maxInFlightBytes)) {
-      this.#full = true;
-      this.#fullSince = performance.now();
-      onFull(true);
-    }
-  }
-
-  #quarantine(
-    delivery: Delivery,
-    { reason, message: detail, position }: DecodeError,
-    received: number,
-  ): void {
-    const compact = compacted(delivery);
-    const { source, topic, payload, format, part } = compact;
-    const message = { source, topic, payload, format, part };
-    const { client } = delivery.origin;
-    const entry = { ...message, received, reason, detail, position, readings: 1, client };
-    this.#quarantineLane.push({ entry, delivery: compact, outcome: UNREADABLE });
+    this.#inFlight.add(delivery);
   }
 
   #observeClock({ time, received, quality }: Reading): void {
     if (time > received) this.clockLead = Math.max(this.clockLead, (time - received) / 1e6);
     if (quality === 'ok' && time !== received) this.stages.travel.observe((received - time) / 1e6);
-  }
-
-  /** Adds a delivery to the lanes of its devices. A message with devices of several lanes is split into parts. */
-  #distribute(delivery: Delivery): void {
-    const lane = this.#commonLane(delivery.readings);
-    if (lane === null) this.#divide(delivery);
-    else lane.push(delivery);
-  }
-
-  /** The lane of all these readings; null when they belong to several lanes. */
-  #commonLane(readings: readonly Reading[]): Lane<Delivery> | null {
-    const lanes = this.#lanes;
-    if (lanes.length === 1) return lanes[0]!;
-    let { device } = readings[0]!;
-    const first = laneOf(device, lanes.length);
-    for (let index = 1; index < readings.length; index++) {
-      if (readings[index]!.device === device) continue;
-      device = readings[index]!.device;
-      if (laneOf(device, lanes.length) !== first) return null;
-    }
-    return lanes[first]!;
-  }
-
-  #divide(delivery: Delivery): void {
-    // The message stays in memory until its last part is settled.
-    const whole = compacted(delivery);
-    const byLane = new Map<number, number[]>();
-    for (const [index, { device }] of whole.readings.entries()) {
-      const lane = laneOf(device, this.#lanes.length);
-      const known = byLane.get(lane);
-      if (known === undefined) byLane.set(lane, [index]);
-      else known.push(index);
-    }
-    const { client } = whole.origin;
-    const origin = new PartsOrigin(byLane.size, client, (outcome) => this.#settle(whole, outcome));
-    // A message from quarantine can be a part already.
-    const of = whole.part?.of ?? whole.readings.length;
-    for (const [lane, indexes] of byLane) {
-      const readings = indexes.map((index) => whole.readings[index]!);
-      const places = indexes.map((index) => placeOf(whole, index));
-      const units = whole.units.filter(({ device }) => laneOf(device, this.#lanes.length) === lane);
-      const part = { of, places };
-      this.#lanes[lane]!.push(deliveryWith(whole, { readings, units, part, bytes: 0, origin }));
-    }
   }
 
   async #store(batch: readonly Delivery[], patienceMs?: number): Promise<void> {
@@ -597,17 +490,15 @@ export class Pipeline {
     if (batch[0]!.ownBatch)
       outcome = { received: readings.length, stored, duplicate, quarantined: rejected.size };
     this.#account(batch, rejected);
-    this.#keepSequences();
+    this.#recorder.keep();
     let first = 0;
     for (const delivery of batch) {
       const refused = rejected.size === 0 ? null : refusal(delivery, first, rejected);
-      if (refused === null) this.#settle(delivery, outcome);
+      if (refused === null) this.#inFlight.settle(delivery, outcome);
       else {
         for (const [index, reading] of delivery.readings.entries())
           if (rejected.has(first + index)) this.#filter.forget(reading);
-        const compact = compacted(delivery);
-        const entry = { ...refused, payload: compact.payload };
-        this.#quarantineLane.push({ entry, delivery: compact, outcome: outcome ?? NOTHING });
+        this.#quarantine.refused(delivery, refused, outcome ?? NOTHING);
       }
       first += delivery.readings.length;
     }
@@ -645,103 +536,19 @@ export class Pipeline {
     for (let index = 0; index < batch.length; index++) {
       const { readings, fromSpool, isAgain } = batch[index]!;
       if (!fromSpool)
-        this.#recordSequences(rejected.size === 0 ? readings : without(readings, rejected, first), isAgain);
+        this.#recorder.record(rejected.size === 0 ? readings : without(readings, rejected, first), isAgain);
       const { time, quality } = readings[0]!;
       if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
       first += readings.length;
     }
   }
 
-  /**
-   * Takes readings that the filter left out. Records their sequence numbers, except those that a kept reading has too.
-   */
+  /** Takes readings that the filter left out. */
   #recordFiltered(all: readonly Reading[], { readings: kept, isAgain }: Delivery): void {
-    const known = new Set(kept.map(sequenceOf));
-    if (this.#options.onStored !== undefined) {
-      const stored = new Set(kept);
-      this.#options.onStored(all.filter((reading) => !stored.has(reading)));
-    }
-    this.#recordSequences(
-      all.filter((reading) => !known.has(sequenceOf(reading))),
-      isAgain,
-    );
-  }
-
-  /**
-   * Records sequence numbers. Several readings of one message can have the same number.
-   *
-   * @param isAgain whether they may have been stored before
-   * @param isRecovered whether an earlier process may have recorded them
-   */
-  #recordSequences(readings: readonly Reading[], isAgain: boolean, isRecovered = false): void {
-    for (let index = 0; index < readings.length; index++) {
-      const { device, boot, seq, time } = readings[index]!;
-      if (boot === null || seq === null) continue;
-      const before = readings[index - 1];
-      if (before !== undefined && before.seq === seq && before.boot === boot && before.device === device)
-        continue;
-      if (time < this.#oldestRecorded) this.#oldestRecorded = time;
-      if (isRecovered) this.sequences.confirm(device, boot, seq);
-      else this.sequences.record(device, boot, seq, isAgain);
-    }
-  }
-
-  /** Has recorded numbers written. Call it before their messages are settled. */
-  #keepSequences(): void {
-    if (this.#oldestRecorded === Number.POSITIVE_INFINITY) return;
-    const oldest = this.#oldestRecorded;
-    this.#oldestRecorded = Number.POSITIVE_INFINITY;
-    this.#options.onSequences?.(oldest);
-  }
-
-  async #keep(batch: readonly QuarantineTask[]): Promise<void> {
-    const { quarantine, logger } = this.#options;
-    const backoff = new Backoff();
-    for (;;) {
-      try {
-        const dropped = quarantine.add(batch.map(({ entry }) => entry));
-        if (dropped > 0)
-          logger.warn(
-            { dropped },
-            'quarantine is full: the oldest items of its largest senders were dropped',
-          );
-        this.#quarantineTrouble = null;
-        break;
-      } catch (error) {
-        if (this.#quarantineTrouble === null)
-          logger.error({ err: error }, 'quarantine cannot be written, retrying');
-        this.#quarantineTrouble = `the quarantine cannot be written: ${(error as Error).message}`;
-        await backoff.wait(this.#abort.signal);
-      }
-    }
-    for (const { entry, delivery, outcome } of batch) {
-      this.accounts.quarantine(entry.reason, entry.readings);
-      this.#settle(delivery, outcome);
-    }
-  }
-
-  /** @param sign 1: it arrived; -1: it is settled */
-  #count({ readings, bytes }: Delivery, share: Share, sign: 1 | -1): void {
-    const { maxInFlight, maxInFlightBytes } = this.#options;
-    // What cannot be decoded counts as one reading.
-    const count = Math.max(1, readings.length);
-    share.count(
-      sign * count,
-      sign * bytes,
-      maxInFlight - this.accounts.inFlight,
-      maxInFlightBytes - this.#bytes,
-    );
-  }
-
-  #settle(delivery: Delivery, outcome: DeliveryDocument | null): void {
-    this.#bytes -= delivery.bytes;
-    delivery.origin.settled(delivery, outcome);
-    if (delivery.origin.share !== undefined) this.#count(delivery, delivery.origin.share, -1);
-    const { maxInFlight, maxInFlightBytes, onFull } = this.#options;
-    if (this.#full && this.accounts.inFlight <= maxInFlight / 2 && this.#bytes <= maxInFlightBytes / 2) {
-      this.#full = false;
-      if (!this.#stopping) onFull(false);
-    }
+    const stored = new Set(kept);
+    const leftOut = all.filter((reading) => !stored.has(reading));
+    this.#options.onStored?.(leftOut);
+    this.#recorder.recordLeftOut(leftOut, kept, isAgain);
   }
 }
 
@@ -755,49 +562,7 @@ function withoutAnswer({ client, share }: Origin): Origin {
   return share === undefined ? { client, settled() {} } : { client, share, settled() {} };
 }
 
-/** All readings of a device use one lane, so that they keep their order. */
-function laneOf(device: string, lanes: number): number {
-  let hash = 0;
-  for (let index = 0; index < device.length; index++) hash = (hash * 31 + device.charCodeAt(index)) | 0;
-  return (hash >>> 0) % lanes;
-}
-
 /** The readings that the store did not reject. `first` is the index of the first one in its batch. */
 function without(readings: readonly Reading[], rejected: Rejections, first: number): readonly Reading[] {
   return readings.filter((_, index) => !rejected.has(first + index));
-}
-
-function sequenceOf({ device, boot, seq }: Reading): string {
-  return `${device} ${boot} ${seq}`;
-}
-
-/** The index of a delivery's reading in the payload of its message. */
-function placeOf({ part }: Delivery, index: number): number {
-  return part === null ? index : part.places[index]!;
-}
-
-/** The readings of a delivery that the store rejected, as one quarantine entry; null when it rejected none. */
-function refusal(delivery: Delivery, first: number, rejected: Rejections): QuarantineEntry | null {
-  const { source, topic, payload, format, readings, origin } = delivery;
-  const indexes = [...readings.keys()].filter((index) => rejected.has(first + index));
-  const index = indexes[0];
-  if (index === undefined) return null;
-  const { device, metric, received } = readings[index]!;
-  const error = rejected.get(first + index)!;
-  const isRejected = error.code === 'REJECTED';
-  const of = delivery.part?.of ?? readings.length;
-  const places = indexes.map((each) => placeOf(delivery, each));
-  return {
-    source,
-    topic,
-    payload,
-    format,
-    part: places.length === of ? null : { of, places },
-    received,
-    reason: isRejected ? 'rejected' : 'unexpected',
-    detail: `the store ${isRejected ? 'rejected' : 'failed on'} ${device} ${metric}: ${error.message}`,
-    position: of === 1 ? null : `reading ${places[0]! + 1} of ${of}`,
-    readings: indexes.length,
-    client: origin.client,
-  };
 }

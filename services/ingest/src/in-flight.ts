@@ -1,0 +1,96 @@
+import type { DeliveryDocument } from '@tidegauge/readings';
+import type { Accounts } from './accounts.ts';
+import type { Delivery } from './delivery.ts';
+
+export interface InFlightBounds {
+  /** Readings in flight from which the source is paused. */
+  readonly maxInFlight: number;
+  /** Bytes in flight from which the source is paused: packets, and the memory of their readings. */
+  readonly maxInFlightBytes: number;
+  /** Called with true when a bound is reached, and with false when half of both bounds is free again, except during a stop. */
+  readonly onFull: (full: boolean) => void;
+}
+
+/** The messages that are neither stored nor in quarantine, their bounds, and the share of each client. */
+export class InFlight {
+  readonly #bounds: InFlightBounds;
+  readonly #accounts: Accounts;
+  #bytes = 0;
+  /** The buffer of the socket that was counted last. */
+  #counted: ArrayBufferLike | null = null;
+  #full = false;
+  #fullSince = 0;
+  #stopping = false;
+
+  constructor(bounds: InFlightBounds, accounts: Accounts) {
+    this.#bounds = bounds;
+    this.#accounts = accounts;
+  }
+
+  /** Whether a bound is reached. */
+  get full(): boolean {
+    return this.#full;
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  /** Whether a bound has been reached for so long, milliseconds. */
+  isFullFor(ms: number): boolean {
+    return this.#full && performance.now() - this.#fullSince > ms;
+  }
+
+  /**
+   * Bytes that a message keeps in memory beside itself: its payload is a view of a buffer of the socket. The first one of
+   * a buffer counts all of it, because the others can have left nothing behind.
+   */
+  surroundings({ buffer }: Uint8Array, size: number): number {
+    if (buffer === this.#counted || buffer.byteLength <= 2 * size) return 0;
+    this.#counted = buffer;
+    return buffer.byteLength - size;
+  }
+
+  /** Counts a message that arrived, whose readings are in the accounts. */
+  add(delivery: Delivery): void {
+    this.#bytes += delivery.bytes;
+    const { maxInFlight, maxInFlightBytes, onFull } = this.#bounds;
+    this.#count(delivery, 1);
+    if (!this.#full && (this.#accounts.inFlight >= maxInFlight || this.#bytes >= maxInFlightBytes)) {
+      this.#full = true;
+      this.#fullSince = performance.now();
+      onFull(true);
+    }
+  }
+
+  /** Tells the origin that a message is settled, and counts it no longer. */
+  settle(delivery: Delivery, outcome: DeliveryDocument | null): void {
+    this.#bytes -= delivery.bytes;
+    delivery.origin.settled(delivery, outcome);
+    this.#count(delivery, -1);
+    const { maxInFlight, maxInFlightBytes, onFull } = this.#bounds;
+    if (this.#full && this.#accounts.inFlight <= maxInFlight / 2 && this.#bytes <= maxInFlightBytes / 2) {
+      this.#full = false;
+      if (!this.#stopping) onFull(false);
+    }
+  }
+
+  /** Pauses the source for good. */
+  stop(): void {
+    this.#stopping = true;
+    this.#bounds.onFull(true);
+  }
+
+  /** @param sign 1: it arrived; -1: it is settled */
+  #count({ readings, bytes, origin }: Delivery, sign: 1 | -1): void {
+    const { maxInFlight, maxInFlightBytes } = this.#bounds;
+    // What cannot be decoded counts as one reading.
+    const count = Math.max(1, readings.length);
+    origin.share?.count(
+      sign * count,
+      sign * bytes,
+      maxInFlight - this.#accounts.inFlight,
+      maxInFlightBytes - this.#bytes,
+    );
+  }
+}

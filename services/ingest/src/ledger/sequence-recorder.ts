@@ -1,0 +1,66 @@
+import type { Reading } from '@tidegauge/readings';
+import type { SequenceLedger } from './sequence-ledger.ts';
+
+const NOTHING = Number.POSITIVE_INFINITY;
+
+/** Records the sequence numbers of readings in the ledger, and has them written before their messages are settled. */
+export class SequenceRecorder {
+  readonly #ledger: SequenceLedger;
+  readonly #onRecorded: (oldest: number) => void;
+  /** The least time of readings whose numbers were recorded since the last `keep`. */
+  #oldest = NOTHING;
+
+  /**
+   * @param onRecorded called by `keep` with the least time of the readings whose numbers were recorded. It is infinite when
+   *   a sensor declared numbers gone
+   */
+  constructor(ledger: SequenceLedger, onRecorded: (oldest: number) => void) {
+    this.#ledger = ledger;
+    this.#onRecorded = onRecorded;
+  }
+
+  /**
+   * Records the numbers of readings. Several readings of one message can have the same number.
+   *
+   * @param isAgain whether they may have been stored before
+   * @param isRecovered whether an earlier process may have recorded them
+   */
+  record(readings: readonly Reading[], isAgain: boolean, isRecovered = false): void {
+    for (let index = 0; index < readings.length; index++) {
+      const { device, boot, seq, time } = readings[index]!;
+      if (boot === null || seq === null) continue;
+      const before = readings[index - 1];
+      if (before !== undefined && before.seq === seq && before.boot === boot && before.device === device)
+        continue;
+      if (time < this.#oldest) this.#oldest = time;
+      if (isRecovered) this.#ledger.confirm(device, boot, seq);
+      else this.#ledger.record(device, boot, seq, isAgain);
+    }
+  }
+
+  /** Records the numbers of readings that are left out of a message, except those that a kept reading has too. */
+  recordLeftOut(leftOut: readonly Reading[], kept: readonly Reading[], isAgain: boolean): void {
+    const known = new Set(kept.map(sequenceOf));
+    this.record(
+      leftOut.filter((reading) => !known.has(sequenceOf(reading))),
+      isAgain,
+    );
+  }
+
+  /** Takes what a sensor declares: which numbers it can still send. */
+  declare(...declared: Parameters<SequenceLedger['declare']>): void {
+    if (this.#ledger.declare(...declared)) this.#onRecorded(NOTHING);
+  }
+
+  /** Has recorded numbers written. Call it before their messages are settled. */
+  keep(): void {
+    if (this.#oldest === NOTHING) return;
+    const oldest = this.#oldest;
+    this.#oldest = NOTHING;
+    this.#onRecorded(oldest);
+  }
+}
+
+function sequenceOf({ device, boot, seq }: Reading): string {
+  return `${device} ${boot} ${seq}`;
+}
