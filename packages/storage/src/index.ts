@@ -19,4 +19,4 @@ export {
 export { ROLLUP_PERIODS } from './rollups/periods.ts';
 export { MissingTable } from './tables.ts';
 export { parseUrl, type StoreHost, type StoreUrl } from './url.ts';
-export { type Observe, STORE_OPERATIONS, type StoreGuard, type StoreOperation } from './wrapper.ts';
+export { type Observe, STORE_OPERATIONS, type StoreGuard, type StoreOperation } from './gate.ts';

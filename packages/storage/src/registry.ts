@@ -5,9 +5,10 @@ import type { CheckPace, Damage } from './damage.ts';
 import { complete } from './derived/complete.ts';
 import { loadBackend } from './drivers.ts';
 import { StoreError } from './errors.ts';
+import type { Observe, StoreGuard } from './gate.ts';
 import type { OptionSchema } from './options.ts';
 import { parseUrl, type StoreUrl } from './url.ts';
-import { type Observe, type StoreGuard, wrapStore } from './wrapper.ts';
+import { wrapStore } from './wrapper.ts';
 
 // The only list of all engines. Imports are lazy, so a process loads only the driver of its store.
 const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
