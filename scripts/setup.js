@@ -1,8 +1,18 @@
 // Plain JavaScript for any node >= 20: it runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -20,6 +30,8 @@ export const NODE_ENVIRONMENT = {
 };
 export const PYTHON = join(ROOT, '.venv', 'bin', 'python');
 const PROGRESS_MS = 5000;
+const LOCK_MS = 500;
+const LONGEST_INSTALLATION_MS = 900_000;
 /** Characters of the output of a program that failed. */
 const MOST_SHOWN = 4000;
 /** `process.arch` of 32-bit systems. Nothing is tested there, and Node 24 and most databases have no programs for them. */
@@ -97,8 +109,59 @@ async function once(stamp, sources, what, parts, install) {
   const hash = createHash('sha256');
   for (const source of sources) hash.update(readFileSync(join(ROOT, source)));
   const digest = hash.digest('hex');
-  const done = existsSync(stamp) ? readFileSync(stamp, 'utf8') : '';
-  if (parts.some((part) => done === digest + part)) return;
+  const isDone = () => {
+    const done = existsSync(stamp) ? readFileSync(stamp, 'utf8') : '';
+    return parts.some((part) => done === digest + part);
+  };
+  if (isDone()) return;
+  const unlock = await lock(what);
+  try {
+    if (!isDone()) await installAloud(what, install);
+    writeFileSync(stamp, digest + parts[0]);
+  } finally {
+    unlock();
+  }
+}
+
+/** Waits until no other program installs the same. Returns the function that lets the next one begin. */
+async function lock(what) {
+  // Not in node_modules, which npm removes. A link is made with its content at once.
+  const file = join(ROOT, `.installing-${what.replaceAll(' ', '-')}`);
+  const until = performance.now() + LONGEST_INSTALLATION_MS;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      symlinkSync(String(process.pid), file);
+      return () => rmSync(file, { force: true });
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (!isRunning(holderOf(file))) rmSync(file, { force: true });
+    else if (performance.now() > until) throw new Error(`another program installs ${what}, or remove ${file}`);
+    else {
+      if (isFirst) process.stderr.write(`Waiting for another program that installs ${what}...\n`);
+      await delay(LOCK_MS);
+    }
+  }
+}
+
+/** The process that made the link. null: it is gone. */
+function holderOf(file) {
+  try {
+    return Number(readlinkSync(file));
+  } catch {
+    return null;
+  }
+}
+
+function isRunning(pid) {
+  try {
+    return pid !== null && process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+async function installAloud(what, install) {
   const began = performance.now();
   const seconds = () => `${Math.round((performance.now() - began) / 1000)} s`;
   process.stderr.write(`Installing ${what} (once)...\n`);
@@ -109,7 +172,6 @@ async function once(stamp, sources, what, parts, install) {
     clearInterval(progress);
   }
   process.stderr.write(`  ${what}: installed in ${seconds()}\n`);
-  writeFileSync(stamp, digest + parts[0]);
 }
 
 function pip(args) {
