@@ -13,6 +13,7 @@ import {
   type Setting,
   settingName,
 } from '@tidegauge/service/program';
+import { PROGRAM_GROUPS, PROGRAMS } from '../apps/tidegauge/src/programs.ts';
 import { listPrograms } from './programs.ts';
 import { ROOT } from './setup.js';
 
@@ -63,7 +64,7 @@ type Shared = ReadonlyMap<Setting<unknown>, { readonly key: string; readonly by:
 
 /** The page `docs/configuration.md`, from the programs themselves. */
 export async function configurationPage(): Promise<string> {
-  const programs = await listPrograms();
+  const programs = (await listPrograms()).filter(({ script }) => isDeployed(script));
   const shared = sharedSettings(programs.map(({ program }) => program));
   const sections = programs.map(({ script, program }) => section(script, program, shared));
   const groups = [...byGroup(shared.keys())].map(([group, members]) => {
@@ -76,7 +77,7 @@ In a clone, \`npm run NAME -- …\` starts \`tidegauge NAME …\`. Every program
 program accepts them, with secrets masked. An unknown option or a wrong value ends it with exit code 2 and one line for each mistake.
 
 A service is configured by environment variables, or by options of the same name in lower case (\`HTTP_PORT=9000\`, \`--http-port 9000\`). An option has precedence. A secret can be in a file, which the
-variable with \`_FILE\` behind its name names. Tools and benchmarks have options only; just their secrets can come from variables.
+variable with \`_FILE\` behind its name names. Tools have options only; just their secrets can come from variables. Load tests, experiments, benchmarks and the lab have their options in \`--help\` only.
 
 | exit code | meaning |
 | --- | --- |
@@ -93,6 +94,11 @@ ${sections.join('\n\n')}
 
 ${groups.join('\n\n')}
 `;
+}
+
+/** Whether a program is a part of an installation, and not one that tests it. */
+function isDeployed(script: string): boolean {
+  return Object.hasOwn(PROGRAMS, script) && !Object.hasOwn(PROGRAM_GROUPS.Test!, script);
 }
 
 function commandsOf(program: Program): readonly Runnable[] {
