@@ -54,11 +54,11 @@ const RATES: Readonly<Record<string, Rates>> = {
   mongodb: { startSeconds: 10, secondsPerNode: 5, reads: 700, writes: 400, loadedPerSecond: 10_000 },
 };
 const OTHER: Rates = {
-  startSeconds: 30,
-  secondsPerNode: 40,
+  startSeconds: 15,
+  secondsPerNode: 4,
   reads: 500,
   writes: 400,
-  loadedPerSecond: 10_000,
+  loadedPerSecond: 1500,
 };
 
 /** Seconds that a driver adds to each operation. */
