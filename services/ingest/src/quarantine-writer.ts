@@ -5,7 +5,8 @@ import { Backoff } from './backoff.ts';
 import type { Rejections } from './committer.ts';
 import { bytesInMemory, compacted, type Delivery, placeOf } from './delivery.ts';
 import { Lane } from './lane.ts';
-import type { Quarantine, QuarantineEntry } from './quarantine.ts';
+import type { Quarantine } from './quarantine.ts';
+import type { QuarantineEntry } from './quarantine-rows.ts';
 
 /** Bytes of one write to quarantine: about 1,000 small messages. SQLite blocks the event loop while it writes. */
 const BATCH_BYTES = 768 * 1024;

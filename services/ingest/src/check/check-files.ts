@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CheckPace, checkTables, type Damage } from '@tidegauge/storage';
 import { splitFrames } from '../frames.ts';
-import { ITEM, soundItem } from '../quarantine.ts';
+import { ITEM, soundItem } from '../quarantine-rows.ts';
 import { splitEntries } from '../spool-entry.ts';
 
 /** After this time, an entry that was being written is complete. */

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { mountSmallDisk, type SmallDisk } from '@tidegauge/lab/small-disk';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { createLogger } from '@tidegauge/service';
-import { Quarantine, type QuarantineEntry } from '../../src/quarantine.ts';
+import { Quarantine } from '../../src/quarantine.ts';
+import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
 import { Spool } from '../../src/spool.ts';
 import { settled, setUp, storedReadings } from './helpers.ts';
 

@@ -2,7 +2,7 @@ import type { Reading } from '@tidegauge/readings';
 import { type Store, StoreError, type WriteResult } from '@tidegauge/storage';
 import type { Origin } from '../../src/delivery.ts';
 import type { Inbound, Pipeline } from '../../src/pipeline.ts';
-import type { QuarantineEntry } from '../../src/quarantine.ts';
+import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
 import type { SpoolEntry } from '../../src/spool-entry.ts';
 import type { Disk } from './disk.ts';
 import type { Mistake } from './ingest-process.ts';

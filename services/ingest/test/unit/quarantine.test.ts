@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { ConfigError } from '@tidegauge/service';
-import { Quarantine, type QuarantineEntry } from '../../src/quarantine.ts';
+import { Quarantine } from '../../src/quarantine.ts';
+import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidegauge-quarantine-'));
 after(() => rmSync(directory, { recursive: true }));
