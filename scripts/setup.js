@@ -136,7 +136,8 @@ async function lock(what) {
       if (error.code !== 'EEXIST') throw error;
     }
     if (!isRunning(holderOf(file))) rmSync(file, { force: true });
-    else if (performance.now() > until) throw new Error(`another program installs ${what}, or remove ${file}`);
+    else if (performance.now() > until)
+      throw new Error(`another program installs ${what}, or remove ${file}`);
     else {
       if (isFirst) process.stderr.write(`Waiting for another program that installs ${what}...\n`);
       await delay(LOCK_MS);

@@ -4,6 +4,7 @@ export * from './contract.ts';
 export { type CheckPace, checkTables, type Damage, type LostReadings } from './damage.ts';
 export { STORE_DRIVERS } from './drivers.ts';
 export * from './errors.ts';
+export { type Observe, STORE_OPERATIONS, type StoreGuard, type StoreOperation } from './gate.ts';
 export { isMatch } from './groups.ts';
 export { compareText } from './merge.ts';
 export { decodeReading, encodeReading, seriesPrefix } from './reading-lines.ts';
@@ -19,4 +20,3 @@ export {
 export { ROLLUP_PERIODS } from './rollups/periods.ts';
 export { MissingTable } from './tables.ts';
 export { parseUrl, type StoreHost, type StoreUrl } from './url.ts';
-export { type Observe, STORE_OPERATIONS, type StoreGuard, type StoreOperation } from './gate.ts';

@@ -63,7 +63,7 @@ export class InFlight {
     }
   }
 
-  /** Tells the origin that a message is settled, and counts it no longer. */
+  /** Reports to its origin that a message is settled, and counts it no longer. */
   settle(delivery: Delivery, outcome: DeliveryDocument | null): void {
     this.#bytes -= delivery.bytes;
     delivery.origin.settled(delivery, outcome);

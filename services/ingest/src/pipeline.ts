@@ -13,13 +13,7 @@ import { TextCache } from '@tidegauge/text';
 import { Accounts } from './accounts.ts';
 import { BufferCollector } from './buffer-collector.ts';
 import { Committer, isOfRows, type Rejections } from './committer.ts';
-import {
-  bytesInMemory,
-  type Delivery,
-  type DeliveryKind,
-  MqttDelivery,
-  type Origin,
-} from './delivery.ts';
+import { bytesInMemory, type Delivery, type DeliveryKind, MqttDelivery, type Origin } from './delivery.ts';
 import { DeviceLanes } from './device-lanes.ts';
 import { InFlight, type InFlightBounds } from './in-flight.ts';
 import type { Hold } from './lane.ts';

@@ -60,11 +60,7 @@ export class QuarantineWriter {
   }
 
   /** Keeps a message that cannot be decoded. */
-  undecoded(
-    delivery: Delivery,
-    { reason, message: detail, position }: DecodeError,
-    received: number,
-  ): void {
+  undecoded(delivery: Delivery, { reason, message: detail, position }: DecodeError, received: number): void {
     const compact = compacted(delivery);
     const { source, topic, payload, format, part } = compact;
     const message = { source, topic, payload, format, part };
@@ -99,8 +95,7 @@ export class QuarantineWriter {
         this.#trouble = null;
         break;
       } catch (error) {
-        if (this.#trouble === null)
-          logger.error({ err: error }, 'quarantine cannot be written, retrying');
+        if (this.#trouble === null) logger.error({ err: error }, 'quarantine cannot be written, retrying');
         this.#trouble = `the quarantine cannot be written: ${(error as Error).message}`;
         await backoff.wait(signal);
       }

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { explain } from '../../src/explain.ts';
 import { fixOf, proposalsFor, suggestedTopic, triedFix } from '../../src/fixes.ts';
 import { Quarantine } from '../../src/quarantine.ts';
-import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
 import { causesOf } from '../../src/quarantine-causes.ts';
+import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
 import { Router } from '../../src/routes.ts';
 import { parseRoutes } from '../../src/routes-file.ts';
 
