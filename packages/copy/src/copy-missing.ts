@@ -25,13 +25,14 @@ export async function copyMissing(
   signal: AbortSignal,
 ): Promise<number> {
   const { source, target } = sides;
+  const bounds = { from: range.from, to: range.to };
   let missing = 0;
   for await (const device of range.device === null ? source.readings.devices() : [range.device]) {
     const metrics = range.metric === null ? await metricsOf(source, device) : [range.metric];
     for (const metric of metrics) {
       await inLockstep(
-        seriesOf(source, device, metric, range),
-        seriesOf(target, device, metric, range),
+        seriesOf(source, device, metric, bounds),
+        seriesOf(target, device, metric, bounds),
         (one, other) => one.time - other.time,
         (from, to) => {
           signal.throwIfAborted();
