@@ -38,18 +38,22 @@ export async function refreshFigures(lines, span, zone) {
       for (const [index, { value, reason }] of (await readFigures(keys, from, to, signal)).entries()) {
         if (reason !== undefined) failure = explain(reason);
         completeFrom = Math.max(completeFrom, value?.completeFrom ?? 0);
-        found.set(members[index].id, value?.buckets[0] ?? null);
+        found.set(members[index].id, { unit: value?.unit, figures: value?.buckets[0] ?? null });
       }
     }),
   );
   if (signal.aborted) return null;
-  for (const line of lines) paintFigures(line, found.get(line.id) ?? null);
+  for (const line of lines) {
+    // The unit of the list can be older: this answer can be the first one that has it.
+    const { unit = line.unit, figures = null } = found.get(line.id) ?? {};
+    paintFigures({ id: line.id, unit }, figures);
+  }
   hasFailed = failure !== null;
   complain('history-figures', failure);
   const before = momentIn(completeFrom, zone);
   const note = `Readings before ${before} were deleted, so figures can be incomplete.`;
   setText($('history-note'), completeFrom === 0 ? '' : note);
-  return [...found.values()].reduce((sum, figures) => sum + (figures?.count ?? 0), 0);
+  return [...found.values()].reduce((sum, { figures }) => sum + (figures?.count ?? 0), 0);
 }
 
 /** Aborts the requests, because other lines or another view are shown. */
