@@ -116,7 +116,9 @@ async function once(stamp, sources, what, parts, install) {
   if (isDone()) return;
   const unlock = await lock(what);
   try {
-    if (!isDone()) await installAloud(what, install);
+    // The other program can have installed more than this one needs.
+    if (isDone()) return;
+    await installAloud(what, install);
     writeFileSync(stamp, digest + parts[0]);
   } finally {
     unlock();
