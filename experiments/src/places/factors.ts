@@ -4,6 +4,8 @@ import type { Combination, Level, NetworkProfile, Study } from '../model.ts';
 const UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 /** A level that leaves a factor to the store. */
 const UNSET: readonly (Level | undefined)[] = [undefined, '', 'default', 'none', false];
+/** Stores whose copies are an option of the STORE URL. */
+export const COPIES_BY_URL: readonly string[] = ['cassandra', 'citus'];
 const OPTION = /^url\.(.+)$/;
 
 /** The hard factors of a combination, with the meaning that they have for a place. */
@@ -56,7 +58,7 @@ export function urlOptions(
     if (option !== undefined && level !== 'default') options.set(option, String(level));
   }
   const rf = copiesOf(levelOf('rf', hard, study));
-  if (rf !== null && (scheme === 'cassandra' || scheme === 'citus')) options.set('rf', String(rf));
+  if (rf !== null && COPIES_BY_URL.includes(scheme)) options.set('rf', String(rf));
   const consistency = levelOf('consistency', { ...hard, ...easy }, study);
   if (!isUnset(consistency)) setConsistency(scheme, String(consistency), options);
   return options;

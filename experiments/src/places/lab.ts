@@ -7,14 +7,21 @@ import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { NODE_FLAGS } from '../../../scripts/setup.js';
 import { withPassword } from '../levels.ts';
 import type { ApiEndpoint, Combination, Deployment, MonitoredNode, Place, Study } from '../model.ts';
-import { checkOptions, type StoreLevels, schemeOf, storeLevels, urlOptions, withOptions } from './factors.ts';
+import {
+  COPIES_BY_URL,
+  checkOptions,
+  type StoreLevels,
+  schemeOf,
+  storeLevels,
+  urlOptions,
+  withOptions,
+} from './factors.ts';
 import { faultsOf } from './faults.ts';
 import { definePlace, restoreRefusal, throwRefusal } from './place.ts';
 import { profileRefusal, startProxies } from './proxies.ts';
 import { copiesAsSnapshots } from './snapshots.ts';
 
-/** Stores whose copies are an option of the STORE URL. HDFS sets those of HBase. */
-const COPIES_BY_URL: readonly string[] = ['cassandra', 'citus'];
+/** HDFS sets the copies of HBase. */
 const REPLICATED: readonly string[] = [...COPIES_BY_URL, 'hbase'];
 
 /** Stores on this machine: servers of the lab, embedded stores, or a server that a STORE URL names. */
@@ -87,7 +94,7 @@ async function startLab(
   await checkOptions(scheme, urlOptions(scheme, hard, {}, study));
   signal.throwIfAborted();
   const isShared = sharesServer(levels, study);
-  const server = levels.isUrl ? null : await servers.take(levels, isShared, closers);
+  const { server, nodes } = levels.isUrl ? NO_SERVER : await servers.take(levels, isShared, closers);
   const proxies =
     server === null || levels.network === null
       ? null
@@ -131,10 +138,7 @@ async function startLab(
       return { url: (await starting).url, token: null };
     },
     command: (program, args) => ({ command: process.execPath, args: [...NODE_FLAGS, program, ...args] }),
-    nodes: () => [
-      ...storeNodes(server),
-      { name: 'api', role: 'api', pids: () => apiPids, cgroup: null, exporter: null },
-    ],
+    nodes: () => [...nodes, { name: 'api', role: 'api', pids: () => apiPids, cgroup: null, exporter: null }],
     async storedBytes() {
       // Files of a server that is shared are not of one number of copies.
       if (server === null || isShared || server.directories.length === 0) return null;
@@ -167,55 +171,50 @@ function sharesServer({ store, rf }: StoreLevels, { repeat, state }: Study): boo
   );
 }
 
+/** A server of the lab, with its nodes for the monitor, which counts each once. */
+interface LabServer {
+  readonly server: StoreServer | null;
+  readonly nodes: readonly MonitoredNode[];
+}
+
+const NO_SERVER: LabServer = { server: null, nodes: [] };
+
 /** Servers of deployments that are up. */
 class SharedServers {
-  readonly #shared = new Map<string, { readonly server: Promise<StoreServer>; users: number }>();
+  readonly #shared = new Map<string, { readonly started: Promise<LabServer>; users: number }>();
 
   /** Resolves to a new server, or to one that a deployment shares. It stops when all that have taken it are closed. */
-  async take(levels: StoreLevels, isShared: boolean, closers: Closers): Promise<StoreServer> {
+  async take(levels: StoreLevels, isShared: boolean, closers: Closers): Promise<LabServer> {
     if (!isShared) {
       const own = await startServer(levels);
-      closers.add(() => own.stop());
+      closers.add(async () => own.server?.stop());
       return own;
     }
     const key = JSON.stringify({ ...levels, rf: null });
-    const entry = this.#shared.get(key) ?? { server: startServer({ ...levels, rf: null }), users: 0 };
+    const entry = this.#shared.get(key) ?? { started: startServer({ ...levels, rf: null }), users: 0 };
     this.#shared.set(key, entry);
     entry.users += 1;
     closers.add(async () => {
       entry.users -= 1;
       if (entry.users > 0) return;
       this.#shared.delete(key);
-      await (await entry.server.catch(() => null))?.stop();
+      await (await entry.started.catch(() => NO_SERVER)).server?.stop();
     });
-    return entry.server;
+    return entry.started;
   }
 }
 
-function startServer({ store, nodes, rf, memory, network }: StoreLevels): Promise<StoreServer> {
+async function startServer({ store, nodes, rf, memory, network }: StoreLevels): Promise<LabServer> {
   const options = {
     isProxied: network !== null,
     ...(memory === null ? {} : { memory }),
     ...(rf === null ? {} : { copies: rf }),
   };
-  return startStorePlaces(store, options, nodes);
+  const server = await startStorePlaces(store, options, nodes);
+  return { server, nodes: storeNodes(server) };
 }
 
-const monitored = new WeakMap<StoreServer, readonly MonitoredNode[]>();
-
-/** The nodes of a server, for the monitor: the same ones at each call. */
-export function storeNodes(server: StoreServer | null): readonly MonitoredNode[] {
-  if (server === null) return [];
-  let nodes = monitored.get(server);
-  if (nodes === undefined) {
-    nodes = server.nodes.map(({ name, pids, cgroup }) => ({
-      name,
-      role: 'store',
-      pids,
-      cgroup,
-      exporter: null,
-    }));
-    monitored.set(server, nodes);
-  }
-  return nodes;
+/** The nodes of a server, for the monitor. */
+export function storeNodes({ nodes }: StoreServer): MonitoredNode[] {
+  return nodes.map(({ name, pids, cgroup }) => ({ name, role: 'store', pids, cgroup, exporter: null }));
 }
