@@ -3,7 +3,7 @@ import { compareText, type Store } from '@tidegauge/storage';
 import type { BatchWriter } from './batch-writer.ts';
 import { DAY_US, type DayDigest, DeviceDigest } from './digest.ts';
 import { type Difference, differenceOf, inLockstep } from './lockstep.ts';
-import { metricsOf, none, seriesOf } from './series-of.ts';
+import { byTime, metricsOf, none, seriesOf } from './series-of.ts';
 
 /** Numbers of readings, by how the target differs from the source. */
 export type Counts = Record<Difference | 'kept', number>;
@@ -79,10 +79,6 @@ async function compareSeries(
   watch.signal.throwIfAborted();
   watch.readings(unreported, device, 1);
   return metrics;
-}
-
-function byTime(one: Reading, other: Reading): number {
-  return one.time - other.time;
 }
 
 async function newestOf(store: Store, device: string, metric: string): Promise<number | undefined> {

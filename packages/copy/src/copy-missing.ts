@@ -1,17 +1,8 @@
+import type { LostReadings } from '@tidegauge/storage';
 import type { BatchWriter } from './batch-writer.ts';
 import type { Sides } from './compare-device.ts';
 import { inLockstep } from './lockstep.ts';
-import { metricsOf, seriesOf } from './series-of.ts';
-
-/** Times in [from, to), microseconds, of one series or of several. */
-export interface MissingRange {
-  /** null: all devices of the source. */
-  readonly device: string | null;
-  /** null: all metrics of the device. */
-  readonly metric: string | null;
-  readonly from: number;
-  readonly to: number;
-}
+import { byTime, metricsOf, seriesOf } from './series-of.ts';
 
 /**
  * Passes the readings of a range that the target lacks to the writer. What the target has stays as it is.
@@ -20,7 +11,7 @@ export interface MissingRange {
  */
 export async function copyMissing(
   sides: Sides,
-  range: MissingRange,
+  range: Omit<LostReadings, 'count'>,
   writer: BatchWriter,
   signal: AbortSignal,
 ): Promise<number> {
@@ -33,7 +24,7 @@ export async function copyMissing(
       await inLockstep(
         seriesOf(source, device, metric, bounds),
         seriesOf(target, device, metric, bounds),
-        (one, other) => one.time - other.time,
+        byTime,
         (from, to) => {
           signal.throwIfAborted();
           if (from === null || to !== null) return null;

@@ -23,4 +23,9 @@ export function seriesOf(
   return store.readings.range({ device, metric, ...bounds, order: 'asc', limit: Number.MAX_SAFE_INTEGER });
 }
 
+/** The order of `seriesOf`. */
+export function byTime(one: Reading, other: Reading): number {
+  return one.time - other.time;
+}
+
 export async function* none(): AsyncGenerator<never> {}

@@ -25,10 +25,11 @@ export interface BackendModule {
    * @throws {StoreError} MISCONFIGURED
    */
   create(url: StoreUrl, context: BackendContext): Backend;
-  /** Reads all files of a store on this machine. Absent for a server, which has its own checks. */
-  check?(url: StoreUrl, pace: CheckPace): AsyncIterable<Damage>;
-  /** The same, and takes out damaged parts that make reads fail. Absent: there are no such parts. */
-  repair?(url: StoreUrl, pace: CheckPace): AsyncIterable<Damage>;
+  /**
+   * Reads all files of a store on this machine. Absent for a server, which has its own checks.
+   * @param takesOut whether damaged parts that make reads fail are taken out
+   */
+  check?(url: StoreUrl, pace: CheckPace, takesOut: boolean): AsyncIterable<Damage>;
 }
 
 const ignore = () => {};

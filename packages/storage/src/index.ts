@@ -14,7 +14,6 @@ export {
   type OpenOptions,
   openStore,
   optionsOf,
-  repairStore,
   STORE_SCHEMES,
 } from './registry.ts';
 export { ROLLUP_PERIODS } from './rollups/periods.ts';

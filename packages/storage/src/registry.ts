@@ -80,19 +80,17 @@ function backendOf({ scheme }: StoreUrl): Promise<BackendModule> {
  * Checks all files of a store on this machine, without opening it. Others can use it meanwhile.
  *
  * @param pace called after each part
+ * @param takesOut whether what cannot be read is taken out, and kept in a file beside the store, so that the rest can be used
  * @returns null for a database server, which has its own checks
  * @throws {StoreError} MISCONFIGURED when the URL is wrong
  */
-export async function checkStore(url: string, pace: CheckPace): Promise<AsyncIterable<Damage> | null> {
+export async function checkStore(
+  url: string,
+  pace: CheckPace,
+  { takesOut = false }: { readonly takesOut?: boolean } = {},
+): Promise<AsyncIterable<Damage> | null> {
   const parsed = parseUrl(url);
-  return (await backendOf(parsed)).check?.(parsed, pace) ?? null;
-}
-
-/** As `checkStore`. What cannot be read is taken out, and kept in a file beside the store, so that the rest can be used. */
-export async function repairStore(url: string, pace: CheckPace): Promise<AsyncIterable<Damage> | null> {
-  const parsed = parseUrl(url);
-  const { repair, check } = await backendOf(parsed);
-  return (repair ?? check)?.(parsed, pace) ?? null;
+  return (await backendOf(parsed)).check?.(parsed, pace, takesOut) ?? null;
 }
 
 /**

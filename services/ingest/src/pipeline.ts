@@ -225,7 +225,7 @@ export class Pipeline {
   /** Age of the oldest message that is neither stored nor quarantined yet, seconds. */
   get oldestUnstoredSeconds(): number {
     const oldest = Math.min(
-      this.#quarantine.oldest ?? Number.POSITIVE_INFINITY,
+      this.#quarantine.oldest,
       this.#lanes.oldest,
       this.#spooler?.oldest?.arrived ?? Number.POSITIVE_INFINITY,
     );

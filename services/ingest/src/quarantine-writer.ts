@@ -54,9 +54,9 @@ export class QuarantineWriter {
     return this.#trouble;
   }
 
-  /** When the oldest waiting message arrived, a time of `performance.now()`. */
-  get oldest(): number | undefined {
-    return this.#lane.oldest?.delivery.arrived;
+  /** When the oldest waiting message arrived, a time of `performance.now()`; infinite without one. */
+  get oldest(): number {
+    return this.#lane.oldest?.delivery.arrived ?? Number.POSITIVE_INFINITY;
   }
 
   /** Keeps a message that cannot be decoded. */

@@ -11,50 +11,36 @@ const FIX = `${DAMAGED}; tidegauge restore writes it to a new file`;
 const FIX_BLOCK = 'tidegauge repair takes it out, and takes its readings from another store';
 const BUSY_MS = 5000;
 
-/** Checks the tables of a file, and then each block of readings by its checksum. Others can use the file meanwhile. */
-export async function* checkFile(file: string, pace: CheckPace): AsyncGenerator<Damage> {
-  for await (const { damage } of damagesOf(file, pace)) yield damage;
-}
-
-/**
- * The same, and deletes each damaged block, whose bytes are appended to `FILE.damaged` before, as a line of JSON. Others can
- * use the file meanwhile. Tables are not changed.
- */
-export async function* repairFile(file: string, pace: CheckPace): AsyncGenerator<Damage> {
-  for await (const { damage, block } of damagesOf(file, pace)) {
-    if (block !== null) removeBlock(file, block);
-    yield block === null ? damage : { ...damage, fix: `it is taken out, and kept in ${file}.damaged` };
-  }
-}
-
-interface Found {
-  readonly damage: Damage;
-  /** Its row, when the damage is one of a block. */
-  readonly block: BlockRow | null;
-}
-
 type BlockRow = Record<string, SQLOutputValue>;
 
-async function* damagesOf(file: string, pace: CheckPace): AsyncGenerator<Found> {
+/**
+ * Checks the tables of a file, and then each block of readings by its checksum. Others can use the file meanwhile.
+ *
+ * @param takesOut whether each damaged block is deleted, after its bytes were appended to `FILE.damaged` as a line of JSON
+ */
+export async function* checkFile(file: string, pace: CheckPace, takesOut: boolean): AsyncGenerator<Damage> {
   if (!existsSync(file)) return;
   let db: DatabaseSync | null = null;
   try {
     db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
-    const tables = checkTables(db, file, FIX, pace);
-    let next = await tables.next();
-    for (; next.done !== true; next = await tables.next()) yield { damage: next.value, block: null };
-    if (next.value.has('tidegauge_blocks') && next.value.has('series')) yield* damagedBlocks(db, file, pace);
+    const sound = yield* checkTables(db, file, FIX, pace);
+    if (!sound.has('tidegauge_blocks') || !sound.has('series')) return;
+    for await (const { row, ...damage } of damagedBlocks(db, file, pace)) {
+      if (takesOut) removeBlock(file, row);
+      yield takesOut ? { ...damage, fix: `it is taken out, and kept in ${file}.damaged` } : damage;
+    }
   } catch (error) {
-    yield {
-      damage: { file, unit: 'the whole file', what: (error as Error).message, fix: FIX },
-      block: null,
-    };
+    yield { file, unit: 'the whole file', what: (error as Error).message, fix: FIX };
   } finally {
     db?.close();
   }
 }
 
-async function* damagedBlocks(db: DatabaseSync, file: string, pace: CheckPace): AsyncGenerator<Found> {
+async function* damagedBlocks(
+  db: DatabaseSync,
+  file: string,
+  pace: CheckPace,
+): AsyncGenerator<Damage & { readonly row: BlockRow }> {
   const next = db.prepare(BLOCK);
   for (let row = next.get(0); row !== undefined; row = next.get(row.id!)) {
     const what = blockProblem(row);
@@ -62,8 +48,7 @@ async function* damagedBlocks(db: DatabaseSync, file: string, pace: CheckPace): 
       const { id, device, metric, first, last } = row;
       const unit = `block ${id} of ${device} ${metric} from ${timeText(first)} to ${timeText(last)}`;
       const lost = lostOf(row);
-      const damage = { file, unit, what, fix: FIX_BLOCK, ...(lost === null ? {} : { lost }) };
-      yield { damage, block: row };
+      yield { file, unit, what, fix: FIX_BLOCK, ...(lost === null ? {} : { lost }), row };
     }
     await pace();
   }

@@ -3,7 +3,7 @@ import type { BackendContext } from '../context.ts';
 import type { CheckPace, Damage } from '../damage.ts';
 import type { StoreUrl } from '../url.ts';
 import { SqliteBackend } from './backend.ts';
-import { checkFile, repairFile } from './check.ts';
+import { checkFile } from './check.ts';
 import { readConfig, SQLITE_OPTIONS } from './config.ts';
 
 export const options = { sqlite: SQLITE_OPTIONS };
@@ -12,10 +12,6 @@ export function create(url: StoreUrl, _context: BackendContext): Backend {
   return new SqliteBackend(readConfig(url));
 }
 
-export function check(url: StoreUrl, pace: CheckPace): AsyncIterable<Damage> {
-  return checkFile(readConfig(url).path, pace);
-}
-
-export function repair(url: StoreUrl, pace: CheckPace): AsyncIterable<Damage> {
-  return repairFile(readConfig(url).path, pace);
+export function check(url: StoreUrl, pace: CheckPace, takesOut: boolean): AsyncIterable<Damage> {
+  return checkFile(readConfig(url).path, pace, takesOut);
 }

@@ -1,4 +1,5 @@
 import { BatchWriter, copyMissing, placeOf, READABLE, type Sides, withSides } from '@tidegauge/copy';
+import { formatTime } from '@tidegauge/readings';
 import {
   boolean,
   ConfigError,
@@ -8,7 +9,7 @@ import {
   run,
   url,
 } from '@tidegauge/service/program';
-import { type Damage, type LostReadings, repairStore } from '@tidegauge/storage';
+import { checkStore, type Damage, type LostReadings } from '@tidegauge/storage';
 import { settings as ingest } from '../settings.ts';
 import { pauses, textOf } from './main.ts';
 
@@ -47,7 +48,7 @@ export const program = defineCommand({
   async run({ store, from, json }, signal) {
     if (from !== null && placeOf(from) === placeOf(store))
       throw new ConfigError(['--from is the store itself: name another one']);
-    const found = await repairStore(store, pauses(signal));
+    const found = await checkStore(store, pauses(signal), { takesOut: true });
     if (found === null)
       throw new ConfigError(['--store is a server, which has its own programs for repairs']);
     const damages: Damage[] = [];
@@ -97,7 +98,7 @@ function reportOf(damages: readonly Damage[], repaired: readonly Repaired[]): st
   const lines = repaired.map(({ range, taken, lost }) => {
     const { device, metric, from, to } = range;
     const series = device === null ? 'all devices' : `${device} ${metric}`;
-    const span = `${new Date(from / 1000).toISOString()} to ${new Date(to / 1000).toISOString()}`;
+    const span = `${formatTime(from)} to ${formatTime(to)}`;
     return `${series}, ${span}: ${taken} readings taken back, ${lost ?? 'an unknown number'} lost`;
   });
   return `${lines.join('\n')}\n${damages.length} damaged parts\n`;
