@@ -1,4 +1,7 @@
 import { AssertionError } from 'node:assert';
+import { parseArgs } from 'node:util';
+import { temporaryDirectory } from '@tidegauge/process';
+import type { Reading } from '@tidegauge/readings';
 import { seeded } from '@tidegauge/workload';
 
 /** The unit that disks and SQLite write, bytes. */
@@ -88,6 +91,56 @@ export async function tallyRot(subject: RotSubject, changes: number, seed: numbe
     }
   }
   return { name, changes, found, harmless, older, wrong, foundByCheck };
+}
+
+/**
+ * A program that writes the tallies of kinds of files as JSON.
+ *
+ * `node FILE --changes 1000 --seed 1 [--only NAME]`
+ *
+ * @param subjectsIn makes the kinds of files in an empty directory
+ */
+export async function rotMain(subjectsIn: (folder: string) => Promise<readonly RotSubject[]>): Promise<void> {
+  const { values } = parseArgs({
+    options: { changes: { type: 'string' }, seed: { type: 'string' }, only: { type: 'string' } },
+  });
+  const folder = temporaryDirectory('rot');
+  try {
+    const tallies: RotTally[] = [];
+    for (const subject of await subjectsIn(folder.path)) {
+      if (!subject.name.startsWith(values.only ?? '')) continue;
+      tallies.push(await tallyRot(subject, Number(values.changes), Number(values.seed)));
+    }
+    process.stdout.write(`${JSON.stringify(tallies)}\n`);
+  } finally {
+    folder.remove();
+  }
+}
+
+/** The identity of a reading as an entry. */
+export function identityOf({ device, metric, time }: Reading): string {
+  return `${device} ${metric} ${time}`;
+}
+
+/** The part of a store that `entriesOf` reads. */
+interface Readable {
+  readonly readings: {
+    devices(): AsyncIterable<string>;
+    range(query: { device: string; order: 'asc'; limit: number }): AsyncIterable<Reading>;
+  };
+}
+
+/** The readings of a store as entries. @param before only readings with earlier times */
+export async function entriesOf(
+  { readings }: Readable,
+  before = Number.POSITIVE_INFINITY,
+): Promise<Map<string, string>> {
+  const entries = new Map<string, string>();
+  for await (const device of readings.devices()) {
+    for await (const reading of readings.range({ device, order: 'asc', limit: 1e6 }))
+      if (reading.time < before) entries.set(identityOf(reading), JSON.stringify(reading));
+  }
+  return entries;
 }
 
 async function outcomeOf(

@@ -1,9 +1,8 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Progress } from '@tidegauge/copy';
-import type { Reading } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
-import type { RotSubject, Use } from '@tidegauge/test-support/rot';
+import { entriesOf, type RotSubject, type Use } from '@tidegauge/test-support/rot';
 import { sampleReadings } from '@tidegauge/test-support/sample-readings';
 import { backUp } from '../../src/back-up.ts';
 import { checkFiles, readManifest } from '../../src/manifest.ts';
@@ -29,21 +28,15 @@ export async function backupSubject(folder: string): Promise<RotSubject> {
     const progress = new Progress(process.stderr, 'restore');
     const problem = await restoreBackup(used, manifest, `json:${restored}`, { signal, progress });
     progress.stop();
-    return { entries: await entriesOf(`json:${restored}`), isReported: problem !== null };
+    return { entries: await entriesAt(`json:${restored}`), isReported: problem !== null };
   };
   const { entries } = await use(sound);
   return { name: 'backup', sound, earlier: sound.subarray(0, Math.floor(sound.length / 2)), entries, use };
 }
 
-async function entriesOf(url: string): Promise<Map<string, string>> {
+async function entriesAt(url: string): Promise<Map<string, string>> {
   const store = await openStore(url);
-  const entries = new Map<string, string>();
-  const add = (reading: Reading) => {
-    const { device, metric, time } = reading;
-    entries.set(`${device} ${metric} ${time}`, JSON.stringify(reading));
-  };
-  for await (const device of store.readings.devices())
-    for await (const reading of store.readings.range({ device, limit: 1e6 })) add(reading);
+  const entries = await entriesOf(store);
   await store.close();
   return entries;
 }

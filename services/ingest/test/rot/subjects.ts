@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Reading } from '@tidegauge/readings';
 import { createLogger, type Logger } from '@tidegauge/service';
-import { checkStore, openStore, type Store } from '@tidegauge/storage';
-import type { Entries, RotSubject, Use } from '@tidegauge/test-support/rot';
+import { checkStore, openStore } from '@tidegauge/storage';
+import { type Entries, entriesOf, identityOf, type RotSubject, type Use } from '@tidegauge/test-support/rot';
 import { checkFiles } from '../../src/check/check-files.ts';
 import { jsonEntry } from '../../src/ledger/ledger-entries.ts';
 import { LedgerFile } from '../../src/ledger/ledger-file.ts';
@@ -77,20 +77,6 @@ function readingsOf(count: number, devices = 4): Reading[] {
     seq: index,
     quality: 'ok',
   }));
-}
-
-function identityOf({ device, metric, time }: Reading): string {
-  return `${device} ${metric} ${time}`;
-}
-
-/** @param before only readings with earlier times */
-async function entriesOf(store: Store, before = Number.POSITIVE_INFINITY): Promise<Map<string, string>> {
-  const entries = new Map<string, string>();
-  for await (const device of store.readings.devices()) {
-    for await (const reading of store.readings.range({ device, order: 'asc', limit: 1e6 }))
-      if (reading.time < before) entries.set(identityOf(reading), JSON.stringify(reading));
-  }
-  return entries;
 }
 
 /** @param first readings of the earlier version. With blocks, entries are the readings in them only */
@@ -237,14 +223,25 @@ function placeSegment(folder: string, data: Buffer): { directory: string; file: 
   return { directory, file };
 }
 
-function spoolSubject(folder: string): RotSubject {
-  const frames = MESSAGES.map(encodeEntry);
+/** What a segment of messages is. @param first messages of the earlier version */
+function segmentOf(
+  folder: string,
+  messages: readonly SpoolEntry[],
+  first: number,
+): Omit<RotSubject, 'name' | 'use'> {
+  const frames = messages.map(encodeEntry);
   return {
-    name: 'spool',
     check: (data) => isFileDamaged(folder, '1.spool', data),
     sound: Buffer.concat(frames),
-    earlier: Buffer.concat(frames.slice(0, 300)),
-    entries: mapOf(MESSAGES),
+    earlier: Buffer.concat(frames.slice(0, first)),
+    entries: mapOf(messages),
+  };
+}
+
+function spoolSubject(folder: string): RotSubject {
+  return {
+    name: 'spool',
+    ...segmentOf(folder, MESSAGES, 300),
     async use(data) {
       const { directory, file } = placeSegment(folder, data);
       const { logger, messages } = recordingLogger();
@@ -276,13 +273,9 @@ function relaySubject(folder: string): RotSubject {
       received: T0 + index,
     } as const;
   });
-  const frames = relayed.map(encodeEntry);
   return {
     name: 'log of the relay',
-    check: (data) => isFileDamaged(folder, '1.spool', data),
-    sound: Buffer.concat(frames),
-    earlier: Buffer.concat(frames.slice(0, 120)),
-    entries: mapOf(relayed),
+    ...segmentOf(folder, relayed, 120),
     async use(data) {
       const { directory } = placeSegment(folder, data);
       const { logger, messages } = recordingLogger();
