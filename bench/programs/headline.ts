@@ -11,7 +11,7 @@ import { defineConfig, integer, list, oneOf, outputFile, run, text } from '@tide
 import { openStore, type Store } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import type { RecordWorkload } from '@tidegauge/workload';
-import { type AddedResult, addedTables, headlineTable } from '../src/added-tables.ts';
+import { type AddedResult, addedCsv, headlineTable } from '../src/added-tables.ts';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
 import { type Both, measureTurns, runChecked, type Side, type TurnSizes } from '../src/measure-turns.ts';
 import { demandOf, type Participants } from '../src/operation-demand.ts';
@@ -44,7 +44,7 @@ const settings = defineConfig({
     default: '55',
     help: 'Time for everything. With less, intervals are wider.',
   },
-  markdown: { kind: outputFile(), help: 'Write the tables to this file as Markdown.' },
+  csv: { kind: outputFile(), help: 'Write all figures to this file as CSV.' },
   quick,
   seed,
   json,
@@ -96,7 +96,7 @@ export const program = defineBench({
     };
     return { sizes, workloads: workloads.map((name) => [name, readWorkload(name, overrides)] as const) };
   },
-  async run({ stores, threads, minutes, markdown, seed, quick }, { sizes, workloads }, { signal }) {
+  async run({ stores, threads, minutes, csv, seed, quick }, { sizes, workloads }, { signal }) {
     const end = performance.now() + minutes * 60_000;
     const results: AddedResult[] = [];
     const failures: string[] = [];
@@ -137,7 +137,7 @@ export const program = defineBench({
       left = after;
     }
     if (results.length > 0) process.stdout.write(`\n${headlineTable(results)}\n`);
-    if (markdown !== null) writeFileSync(markdown, addedTables(results));
+    if (csv !== null) writeFileSync(csv, addedCsv(results));
     process.stdout.write(`\n${verified} reads were checked, all had what was written\n`);
     return {
       setup: { threads, minutes, seed, ...sizes },

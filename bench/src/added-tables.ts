@@ -42,59 +42,60 @@ export function headlineTable(results: readonly AddedResult[]): string {
   return `${caption}\n\n${markdownTable(['store', 'threads', ...OPERATIONS.map(([, heading]) => heading)], rows)}`;
 }
 
-/** A row for each operation of each workload, with mean and 99th percentile. */
-function latencyTable(results: readonly AddedResult[]): string {
-  const rows = results.flatMap(({ store, workload, threads, operations }) =>
-    OPERATIONS.flatMap(([operation, heading]) => {
-      const added = operations[operation];
-      if (added === undefined) return [];
-      const { raw, median, mean, p99 } = added;
-      const figures = [
-        [raw.median, median],
-        [raw.mean, mean],
-        [raw.p99, p99],
-      ] as const;
-      return [
-        [
-          ...[store, workload, String(threads), heading, String(added.operations)],
-          ...figures.map(([alone, added]) => cost(alone, added)),
-        ],
-      ];
-    }),
-  );
-  const header = ['store', 'workload', 'threads', 'operation', 'number', 'median ms', 'mean ms', 'p99 ms'];
-  return markdownTable(header, rows);
-}
+const FIGURES = ['median', 'mean', 'p99'] as const;
+const DEMANDS: readonly (readonly [heading: string, of: (demand: OperationDemand) => number | null])[] = [
+  ['store calls', ({ storeCalls }) => storeCalls],
+  ['client CPU µs', ({ cpuMicros }) => cpuMicros.client],
+  ['API CPU µs', ({ cpuMicros }) => cpuMicros.api],
+  ['store CPU µs', ({ cpuMicros }) => cpuMicros.store],
+  ['client bytes', ({ bytes }) => bytes.client],
+  ['API bytes', ({ bytes }) => bytes.api],
+];
+const SIDES = ['raw', 'app'] as const;
+/** The row of a workload that has what an operation uses, whichever it is. */
+const ANY = 'any';
 
-/** A row for each workload: what an operation uses, on the store alone and through the application. */
-function demandTable(results: readonly AddedResult[]): string {
-  const rows = results.map(({ store, workload, threads, rate, demand: { raw, app } }) => [
-    ...[store, workload, String(threads)],
-    `${rate.raw.toFixed(0)}, ${rate.app.toFixed(0)}`,
-    `${raw.storeCalls.toFixed(2)}, ${app.storeCalls.toFixed(2)}`,
-    `${whole(raw.cpuMicros.client)}, ${whole(app.cpuMicros.client)}`,
-    whole(app.cpuMicros.api),
-    `${whole(raw.cpuMicros.store)}, ${whole(app.cpuMicros.store)}`,
-    `${whole(raw.bytes.client)}, ${whole(app.bytes.api)}`,
-  ]);
+/**
+ * All figures as CSV. A row for each operation of each workload has its latencies, milliseconds: of the store alone, what
+ * the application adds, and half of its 95 % interval. A row for each workload has rates and what an operation uses, of
+ * the store alone (raw) and through the application (app). Bytes are those that the process reads and writes.
+ */
+export function addedCsv(results: readonly AddedResult[]): string {
   const header = [
-    ...['store', 'workload', 'threads', 'operations/s', 'store calls', 'client CPU µs', 'API CPU µs'],
-    ...['store CPU µs', 'bytes of the caller'],
+    ...['store', 'workload', 'threads', 'operation', 'number'],
+    ...FIGURES.flatMap((figure) => ['alone', 'added', 'half width'].map((part) => `${figure} ${part} ms`)),
+    ...['operations/s', ...DEMANDS.map(([heading]) => heading)].flatMap((heading) =>
+      SIDES.map((side) => `${heading} ${side}`),
+    ),
   ];
-  return markdownTable(header, rows);
+  const rows = results.flatMap((result) => [...latencyRows(result), demandRow(result)]);
+  return `${[header, ...rows].map((cells) => cells.join(',')).join('\n')}\n`;
 }
 
-/** All tables, as Markdown. Two figures in a cell are of the store alone and through the application. */
-export function addedTables(results: readonly AddedResult[]): string {
-  const parts = [
-    headlineTable(results),
-    '## By workload',
-    latencyTable(results),
-    '## For each operation',
-    'The store alone, through the application. The bytes are those that the process that calls the store reads and writes.',
-    demandTable(results),
-  ];
-  return `${parts.join('\n\n')}\n`;
+function latencyRows({ store, workload, threads, operations }: AddedResult): string[][] {
+  return OPERATIONS.flatMap(([operation, heading]) => {
+    const added = operations[operation];
+    if (added === undefined) return [];
+    const figures = FIGURES.flatMap((figure) => {
+      const interval = added[figure];
+      const more = interval === null ? [null, null] : [interval.value, halfWidth(interval)];
+      return [added.raw[figure], ...more].map((value) => figureText(value));
+    });
+    const uses = new Array<string>(2 + 2 * DEMANDS.length).fill('');
+    return [[store, workload, String(threads), heading, String(added.operations), ...figures, ...uses]];
+  });
+}
+
+function demandRow({ store, workload, threads, rate, demand }: AddedResult): string[] {
+  const latencies = new Array<string>(1 + 3 * FIGURES.length).fill('');
+  const uses = DEMANDS.flatMap(([, of]) => SIDES.map((side) => figureText(of(demand[side]))));
+  const rates = SIDES.map((side) => figureText(rate[side]));
+  return [store, workload, String(threads), ANY, ...latencies, ...rates, ...uses];
+}
+
+/** Four digits, as many as any of these figures has; nothing for one that was not measured. */
+function figureText(value: number | null): string {
+  return value === null ? '' : String(Number(value.toPrecision(4)));
 }
 
 function mostFrequent(results: readonly AddedResult[], operation: MeasuredOperation): AddedLatency | null {
@@ -122,10 +123,6 @@ function decimalsOf(interval: Interval): number {
   const half = halfWidth(interval);
   if (half <= 0) return MOST_DECIMALS;
   return Math.min(MOST_DECIMALS, Math.max(0, -Math.floor(Math.log10(half))));
-}
-
-function whole(value: number | null): string {
-  return value === null ? NONE : value.toFixed(0);
 }
 
 /** A table of Markdown, without a line break at its end. */

@@ -18,9 +18,9 @@ function bench(...args: string[]) {
 test('bench headline --quick reports what the application adds, with what each operation uses', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-bench-test-'));
   context.after(() => rmSync(folder, { recursive: true }));
-  const [json, markdown] = [join(folder, 'headline.json'), join(folder, 'headline.md')];
+  const [json, csv] = [join(folder, 'headline.json'), join(folder, 'headline.csv')];
   const args = ['--stores', 'sqlite', '--workloads', 'f,g', '--threads', '1,4'];
-  const { code, stdout, stderr } = bench(...args, '--json', json, '--markdown', markdown);
+  const { code, stdout, stderr } = bench(...args, '--json', json, '--csv', csv);
   assert.equal(code, 0, stderr);
   const { results, verified } = JSON.parse(readFileSync(json, 'utf8'));
   assert.deepEqual(
@@ -45,5 +45,5 @@ test('bench headline --quick reports what the application adds, with what each o
   // Half of the operations are a read and an update, so calls are 1.5 on average.
   for (const { storeCalls } of [raw, app]) assert.ok(storeCalls > 1.2 && storeCalls < 1.8, `${storeCalls}`);
   assert.match(stdout, /^\| sqlite \| 4 \| /m);
-  assert.match(readFileSync(markdown, 'utf8'), /^\| sqlite \| g \| 1 \| insert \| \d+ \| /m);
+  assert.match(readFileSync(csv, 'utf8'), /^sqlite,g,1,insert,\d+,/m);
 });

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { runProgramSync, temporaryDirectory } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../programs/page.ts', import.meta.url));
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 // How fast the page is depends on what else the machine does, so only the program's user judges the times.
 test('bench page --quick measures views, zooms, memory and the list of sensors', (t) => {
