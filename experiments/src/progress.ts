@@ -46,7 +46,9 @@ export class Progress {
     const rate = seconds > 0 ? `, ${Math.round(done / seconds)} operations/s` : '';
     const left = showDuration(this.#secondsLeft());
     const share = Math.floor(100 * this.#share());
-    return `${String(share).padStart(3)} %  ${combinationText(series.easy)} ${driver} trial ${trial}/${series.trials}: ${showDuration(seconds)}${rate}${notes.map((note) => `, ${note}`).join('')}; about ${left} left`;
+    // Deployments side by side take turns, so each line names its levels of both kinds.
+    const levels = combinationText({ ...deployment.hard, ...series.easy });
+    return `${String(share).padStart(3)} %  ${levels} ${driver} trial ${trial}/${series.trials}: ${showDuration(seconds)}${rate}${notes.map((note) => `, ${note}`).join('')}; about ${left} left`;
   }
 
   #share(): number {

@@ -368,10 +368,9 @@ async function runTrials(
       return { run, series: series.id, driver, trial, attempt, warmup, csvPath: results.csvPart(run) };
     });
     const levels = lanes.map(levelsText);
-    const runs = requests.map(({ run }) => run).join(' ');
-    const documents = await marked(options, warmup ? 'warm-up' : 'run', `${levels[0]} ${runs}`, () =>
-      opened.run(requests),
-    );
+    const others = requests.length === 1 ? '' : ` and ${requests.length - 1} more`;
+    const what = `${levels[0]} ${requests[0]!.run}${others}`;
+    const documents = await marked(options, warmup ? 'warm-up' : 'run', what, () => opened.run(requests));
     options.signal.throwIfAborted();
     for (const [index, document] of documents.entries()) {
       await results.archiveRun(document);
