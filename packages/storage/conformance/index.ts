@@ -51,16 +51,7 @@ const SUBJECTS = [
   crash,
 ];
 /** Subjects whose outcome can depend on the number of nodes: copies, conditional writes, retries, failures. */
-const OF_CLUSTERS = [
-  readingsWrite,
-  readingsRange,
-  readingsLatest,
-  readingsUnits,
-  devices,
-  records,
-  concurrency,
-  crash,
-];
+const OF_CLUSTERS = [readingsWrite, devices, records, concurrency, crash];
 
 /** Readings of the largest call on a cluster, each of which every node stores. One node gets more. */
 const CLUSTERS_LARGEST_CALL = 20_000;
