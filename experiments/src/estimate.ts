@@ -11,6 +11,7 @@ import type {
   SeriesPlan,
   Study,
 } from './model.ts';
+import { warmUpRuns } from './plan.ts';
 
 /** What earlier results measured. */
 export interface History {
@@ -106,7 +107,7 @@ export function estimate(plan: Plan, history: History = { runs: [] }): Estimate 
   const deployments = new Map<string, number>();
   let archiveBytes = 0;
   let storeBytes = 0;
-  let runs = 0;
+  let planned = 0;
   let measured = 0;
   for (const deployment of plan.deployments) {
     const { startSeconds, secondsPerNode } = ratesOf(study, deployment);
@@ -114,12 +115,13 @@ export function estimate(plan: Plan, history: History = { runs: [] }): Estimate 
     let seconds = startSeconds + secondsPerNode * Number(nodes);
     let largest = 0;
     const loaded = new Set<string>();
-    for (const series of deployment.series) {
-      const cost = costOf(study, deployment, series, known, loaded);
+    for (const [index, series] of deployment.series.entries()) {
+      const runs = series.trials - 1 + warmUpRuns(study, series, index === 0);
+      const cost = costOf(study, deployment, series, runs, known, loaded);
       seconds += cost.seconds;
       archiveBytes += cost.archiveBytes;
       largest = Math.max(largest, cost.storeBytes);
-      runs += series.drivers.length * series.trials;
+      planned += series.drivers.length;
       measured += cost.measured;
     }
     storeBytes = Math.max(storeBytes, largest);
@@ -131,7 +133,7 @@ export function estimate(plan: Plan, history: History = { runs: [] }): Estimate 
     archiveBytes: Math.ceil(archiveBytes),
     storeBytes: Math.ceil(storeBytes),
     deployments,
-    measured: runs === 0 ? 0 : measured / runs,
+    measured: planned === 0 ? 0 : measured / planned,
   };
 }
 
@@ -139,15 +141,19 @@ interface Cost {
   readonly seconds: number;
   readonly archiveBytes: number;
   readonly storeBytes: number;
-  /** Runs whose time is from earlier results. */
+  /** Drivers whose time is from earlier results. */
   readonly measured: number;
 }
 
-/** @param shared data that all series of the deployment share, and that are loaded; what the series loads is added */
+/**
+ * @param runs of each driver, with repeated warm-up
+ * @param shared data that all series of the deployment share, and that are loaded; what the series loads is added
+ */
 function costOf(
   study: Study,
   deployment: DeploymentPlan,
   series: SeriesPlan,
+  runs: number,
   known: Known,
   shared: Set<string>,
 ): Cost {
@@ -155,33 +161,33 @@ function costOf(
   const workload = workloadOf(study, levels);
   const { mix } = workload;
   const rates = ratesOf(study, deployment);
-  const { trials, drivers, state } = series;
+  const { drivers, state } = series;
   const length = runLength(levels);
   const records = recordsOf(levels, workload);
   const loaders = loadersOf(drivers, workload, shared);
-  const loads = state === 'reuse' ? 1 : trials;
+  const loads = state === 'reuse' ? 1 : runs;
   let seconds = SECONDS_PER_SERIES;
   let measured = 0;
   let operations = 0;
   for (const driver of drivers) {
     const factors = { ...levels, driver };
     const rate = known.rateOf(factors) ?? typicalRate(levels, workload, driver, rates);
-    if (known.rateOf(factors) !== null || length.seconds !== null) measured += trials;
+    if (known.rateOf(factors) !== null || length.seconds !== null) measured += 1;
     const perRun = length.operations ?? rate * length.seconds;
     operations = Math.max(operations, perRun);
-    seconds += trials * (perRun / rate + SECONDS_PER_RUN);
+    seconds += runs * (perRun / rate + SECONDS_PER_RUN);
     if (!loaders.includes(driver)) continue;
     const loaded = known.loadRateOf(factors) ?? rates.loadedPerSecond;
     seconds += (loads * records) / loaded;
   }
   const rows = 1 + (ROWS_PER_READ_MODIFY_WRITE - 1) * (mix.readModifyWrite ?? 0);
-  const inserted = (mix.insert ?? 0) * operations * (state === 'reuse' ? trials : 1);
+  const inserted = (mix.insert ?? 0) * operations * (state === 'reuse' ? runs : 1);
   const record = bytesOfRecord(levels, workload);
   const tables = workload.set === 'queries' ? 1 : drivers.length;
   const copies = Number(levels.rf) * (state === 'restore' ? 2 : 1);
   return {
     seconds,
-    archiveBytes: drivers.length * trials * (operations * rows * BYTES_PER_OPERATION + BYTES_PER_RUN),
+    archiveBytes: drivers.length * runs * (operations * rows * BYTES_PER_OPERATION + BYTES_PER_RUN),
     storeBytes: tables * (records + inserted) * record * copies * STORE_FACTOR,
     measured,
   };

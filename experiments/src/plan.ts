@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { seeded } from '@tidegauge/workload';
 import { hardCombinations, seriesOf } from './combinations.ts';
+import { NONE } from './file/factors.ts';
+import { allLevels } from './levels.ts';
 import type { Combination, DeploymentPlan, Plan, SeriesPlan, Study } from './model.ts';
 import { shuffled } from './shuffled.ts';
 
@@ -54,6 +56,16 @@ export function makePlan(study: Study): Plan {
     }
   }
   return { format: FORMAT, study, hash: hashOf(study), deployments };
+}
+
+/**
+ * How often the first warm-up trial of a series runs. Servers that have just started compile and cache for minutes: HBase
+ * reads half as fast again in the second run as in the first one, and still faster in the third. Not with a failure: each run
+ * then takes a minute, most of which is before and after it.
+ */
+export function warmUpRuns(study: Study, { easy, warmup }: SeriesPlan, isFirst: boolean): number {
+  const { fault = NONE } = allLevels(study, easy);
+  return isFirst && warmup > 0 && fault === NONE && !study.quick ? 3 : 1;
 }
 
 /** As many blocks as a study that runs until it is decided can have: the last of `SCHEDULE` in looks.py. */

@@ -21,7 +21,7 @@ import type {
   RunRequest,
   Study,
 } from './model.ts';
-import { blocksOf, isNeeded, roundsOf } from './plan.ts';
+import { blocksOf, isNeeded, roundsOf, warmUpRuns } from './plan.ts';
 import { overheadText, Progress, showDuration } from './progress.ts';
 
 /** How long the servers of a deployment may take to stop. */
@@ -226,6 +226,7 @@ async function trySite(
   let plan = site[0]!;
   try {
     for (plan of site) running.push(await deploy(plan, options, progress));
+    let isFirst = true;
     for (const round of roundsOf(site)) {
       if (round.every(({ series }) => results.history.completeAttempt(series.id) !== null)) continue;
       signal.throwIfAborted();
@@ -235,9 +236,11 @@ async function trySite(
           series,
           running: running.find((each) => each.plan.id === id)!,
         })),
+        isFirst,
         options,
         progress,
       );
+      isFirst = false;
     }
   } catch (error) {
     failed = { plan, error };
@@ -284,9 +287,14 @@ async function deploy(plan: DeploymentPlan, options: RunnerOptions, progress: Pr
   return { plan, deployment, attempt, begun };
 }
 
-/** The tables of a round and its trials. When it rejects, all its series are void. */
+/**
+ * The tables of a round and its trials. When it rejects, all its series are void.
+ *
+ * @param isFirst whether the servers have just started
+ */
 async function runRound(
   round: readonly { readonly series: RoundMember['series']; readonly running: Running }[],
+  isFirst: boolean,
   options: RunnerOptions,
   progress: Progress,
 ): Promise<void> {
@@ -309,7 +317,7 @@ async function runRound(
   try {
     const opened = await openRound(members, plan.study, signal);
     try {
-      await runTrials(opened, members, options, progress);
+      await runTrials(opened, members, isFirst, options, progress);
     } finally {
       await opened.close();
     }
@@ -354,12 +362,15 @@ function lanesOf(members: readonly RoundMember[], study: Study): readonly (reado
 async function runTrials(
   opened: OpenRound,
   members: readonly RoundMember[],
+  isFirst: boolean,
   options: RunnerOptions,
   progress: Progress,
 ): Promise<void> {
   const { results } = options;
-  const { requeue, name } = results.plan.study;
-  const { trials, warmup: warmups } = members[0]!.series;
+  const { study } = results.plan;
+  const { requeue, name } = study;
+  const { series: first } = members[0]!;
+  const { trials, warmup: warmups } = first;
   const doRuns = async ({ trial, lanes }: Turns, attempt: number): Promise<boolean> => {
     const warmup = trial <= warmups;
     const requests = lanes.map(({ member: { series, seriesAttempt }, driver }): RunRequest => {
@@ -397,14 +408,14 @@ async function runTrials(
       results.append({ event: 'trial-loaded', series: series.id, seriesAttempt, trial, seconds });
     }
   };
-  const turns = lanesOf(members, results.plan.study);
+  const turns = lanesOf(members, study);
   let invalid: Turns[] = [];
-  for (let trial = 1; trial <= trials; trial += 1) {
-    await load(trial, turns.flat(), 1);
+  for (const { trial, attempt } of passesOf(trials, warmUpRuns(study, first, isFirst))) {
+    await load(trial, turns.flat(), attempt);
     // What is alone rotates, so that no driver is always the first.
-    const first = (trial - 1) % turns.length;
-    for (const lanes of [...turns.slice(first), ...turns.slice(0, first)]) {
-      if (!(await doRuns({ trial, lanes }, 1))) invalid.push({ trial, lanes });
+    const start = (trial - 1) % turns.length;
+    for (const lanes of [...turns.slice(start), ...turns.slice(0, start)]) {
+      if (!(await doRuns({ trial, lanes }, attempt))) invalid.push({ trial, lanes });
     }
   }
   for (let attempt = 2; attempt <= requeue + 1; attempt += 1) {
@@ -415,6 +426,12 @@ async function runTrials(
       if (!(await doRuns(each, attempt))) invalid.push(each);
     }
   }
+}
+
+/** The runs of each lane, before any is repeated because it was invalid. */
+function passesOf(trials: number, warmUps: number): { readonly trial: number; readonly attempt: number }[] {
+  const first = Array.from({ length: warmUps }, (_, index) => ({ trial: 1, attempt: index + 1 }));
+  return [...first, ...Array.from({ length: trials - 1 }, (_, index) => ({ trial: index + 2, attempt: 1 }))];
 }
 
 function levelsText({ member: { deploymentPlan, series } }: Pick<Lane, 'member'>): string {

@@ -150,7 +150,9 @@ export function remainingRuns({ study }: Plan, history: History, series: SeriesP
   for (const { run, valid, seriesAttempt, series: id } of history.runs.values()) {
     if (id !== series.id || seriesAttempt !== open) continue;
     const name = parseRunName(run);
-    if (name !== null && (valid || name.trial <= series.warmup || name.attempt > study.requeue)) done += 1;
+    if (name === null) continue;
+    const isWarmUp = name.trial <= series.warmup;
+    if (isWarmUp ? name.attempt === 1 : valid || name.attempt > study.requeue) done += 1;
   }
   return Math.max(0, runsIn(series) - done);
 }

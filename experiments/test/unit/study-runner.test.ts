@@ -78,7 +78,7 @@ test('all runs are done in the order of the plan, and the drivers of a trial tak
   assert.equal(lines[0], 'deployment 1 of 1: store=sqlite1, block 1');
   assert.match(
     lines[1]!,
-    /^ 16 % {2}threads=1 raw trial 1\/3: \d+ ms, \d+ operations\/s; about \S+ m?s left$/,
+    /^ 16 % {2}store=sqlite1 threads=1 raw trial 1\/3: \d+ ms, \d+ operations\/s; about \S+ m?s left$/,
   );
   assert.match(lines[6]!, /^100 % .* about 0 ms left$/);
   assert.equal(readEntries(directory).at(-1)?.event, 'closed');
@@ -118,13 +118,26 @@ test('an invalid run is kept, and repeated at the end of its series', async () =
   assert.equal(document.valid, false);
 });
 
-test('an invalid warm-up run is not repeated', async () => {
+test('an invalid warm-up run is not repeated, and new servers have three', async () => {
   const directory = folder();
   const openRound = smallRound(({ warmup }) => !warmup);
-  const plan = smallPlan({ deployments: 1, series: 1, trials: 3, warmup: 1 });
-  const outcome = await runIn(directory, plan, { openRound });
-  assert.equal(runsStarted(directory).length, 6);
-  assert.deepEqual([outcome.done, outcome.invalid], [6, []]);
+  const plan = smallPlan({ deployments: 1, trials: 2, warmup: 1, drivers: ['raw'] });
+  const lines: string[] = [];
+  const outcome = await runIn(directory, plan, { openRound, say: (line) => void lines.push(line) });
+  assert.deepEqual(runsStarted(directory), [
+    ...['d1s1-1-1-raw-1', 'd1s1-1-1-raw-2', 'd1s1-1-1-raw-3', 'd1s1-1-2-raw-1'],
+    ...['d1s2-1-1-raw-1', 'd1s2-1-2-raw-1'],
+  ]);
+  assert.deepEqual([outcome.done, outcome.planned, outcome.invalid], [4, 4, []]);
+  const shares = lines.flatMap((line) => /^ *(\d+) %/.exec(line)?.[1] ?? []);
+  assert.deepEqual(shares, ['25', '25', '25', '50', '75', '100']);
+});
+
+test('a quick study has each warm-up once', async () => {
+  const directory = folder();
+  const plan = smallPlan({ deployments: 1, series: 1, trials: 2, warmup: 1, drivers: ['raw'] });
+  await runIn(directory, { ...plan, study: { ...plan.study, quick: true } });
+  assert.deepEqual(runsStarted(directory), ['d1s1-1-1-raw-1', 'd1s1-1-2-raw-1']);
 });
 
 test('a deployment that fails is retried, and then the study continues with the others', async () => {
