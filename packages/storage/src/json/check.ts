@@ -1,24 +1,41 @@
 import { createReadStream } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
 import { type CheckPace, type Damage, type LostReadings, timeText } from '../damage.ts';
 import { DAY } from './day-index.ts';
 import { generationPath, isMissing, listLogs } from './files.ts';
 import { withoutChecksum } from './line-checksum.ts';
+import { sealForCompaction } from './log.ts';
 import { parseLine } from './mapping.ts';
 import { MAX_LINE } from './places.ts';
 import { dayNamed, layoutOf } from './schema.ts';
 
 const CHUNK = 1024 * 1024;
+const NEWLINE = Buffer.from('\n');
 const FIX =
-  'what is in this line is lost, unless another store has it: tidegauge repair takes readings from there';
+  'it is lost, unless another store has it: tidegauge repair takes out the line, and takes its reading from there';
 
-/** Checks each line of all files by its checksum and syntax. Others can use the folder meanwhile. */
-export async function* checkFolder(folder: string, pace: CheckPace): AsyncGenerator<Damage> {
+/** A damaged line, with its bytes. */
+type DamagedLine = Damage & { readonly line: Buffer };
+
+/**
+ * Checks each line of all files by its checksum and syntax. Others can use the folder meanwhile.
+ *
+ * @param takesOut whether damaged lines are appended to `FILE.damaged`, and the next process that uses the file writes it without them
+ */
+export async function* checkFolder(
+  folder: string,
+  pace: CheckPace,
+  takesOut: boolean,
+): AsyncGenerator<Damage> {
   const { readings, records, rollups } = layoutOf(folder);
   for (const each of [folder, readings, records, rollups]) {
     const logs = await listLogs(each).catch(unlessMissing);
     for (const [name, generation] of logs ?? []) {
       const lost = each === readings ? lostOf(name) : {};
-      yield* checkLog(generationPath(each, name, generation), lost, pace);
+      const file = generationPath(each, name, generation);
+      const found = checkLog(file, lost, pace);
+      if (takesOut) yield* takeOut(file, found);
+      else for await (const { line: _, ...damage } of found) yield damage;
     }
   }
 }
@@ -30,12 +47,26 @@ function lostOf(name: string): { readonly lost?: LostReadings } {
   return { lost: { device: null, metric: null, from: day * DAY, to: (day + 1) * DAY, count: 1 } };
 }
 
+async function* takeOut(file: string, found: AsyncIterable<DamagedLine>): AsyncGenerator<Damage> {
+  const kept = `${file}.damaged`;
+  const damages: Damage[] = [];
+  for await (const { line, ...damage } of found) {
+    await appendFile(kept, Buffer.concat([line, NEWLINE]), { mode: 0o600, flush: true });
+    damages.push(damage);
+  }
+  if (damages.length === 0) return;
+  const fix = (await sealForCompaction(file))
+    ? `it is taken out, and kept in ${kept}`
+    : `it is kept in ${kept}, and stays in the file, because the disk has no room to write that again: make room, and repair again`;
+  for (const damage of damages) yield { ...damage, fix };
+}
+
 /** A line without a newline at the end is being written, or was when its writer was killed. */
 async function* checkLog(
   file: string,
   lost: { readonly lost?: LostReadings },
   pace: CheckPace,
-): AsyncGenerator<Damage> {
+): AsyncGenerator<DamagedLine> {
   let rest: Buffer = Buffer.alloc(0);
   let offset = 0;
   try {
@@ -43,16 +74,19 @@ async function* checkLog(
       const data = Buffer.concat([rest, chunk as Buffer]);
       let start = 0;
       for (let end = data.indexOf(10); end !== -1; end = data.indexOf(10, start)) {
-        const text = data.toString('utf8', start, end);
+        const line = data.subarray(start, end);
+        const text = line.toString();
         const what = text.trim() === '' ? null : lineProblem(text);
-        if (what !== null)
-          yield { file, unit: `line at byte ${offset + start}${nameOf(text)}`, what, fix: FIX, ...lost };
+        if (what !== null) {
+          const unit = `line at byte ${offset + start}${nameOf(text)}`;
+          yield { file, unit, what, fix: FIX, line, ...lost };
+        }
         start = end + 1;
       }
       offset += start;
       rest = data.subarray(start);
       if (rest.length > MAX_LINE) {
-        yield { file, unit: `line at byte ${offset}`, what: 'it has no end', fix: FIX };
+        yield { file, unit: `line at byte ${offset}`, what: 'it has no end', fix: FIX, line: rest };
         return;
       }
       await pace();

@@ -13,6 +13,6 @@ export function create(url: StoreUrl, context: BackendContext): Backend {
   return new JsonBackend(readConfig(url), context);
 }
 
-export function check(url: StoreUrl, pace: CheckPace): AsyncIterable<Damage> {
-  return checkFolder(readConfig(url).folder, pace);
+export function check(url: StoreUrl, pace: CheckPace, takesOut: boolean): AsyncIterable<Damage> {
+  return checkFolder(readConfig(url).folder, pace, takesOut);
 }

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreError } from '../errors.ts';
 import { generationPath, isMissing, newestGeneration, publish, removeFile, syncFolder } from './files.ts';
@@ -43,6 +44,7 @@ type Seal = 'compacted' | 'dropped';
 
 const CHUNK = 256 * 1024;
 const SEAL = '{"sealed":';
+const COMPACTED = `${SEAL}"compacted"}`;
 // Longest wait for the compaction of another process. Then this process does the same work.
 const COMPACTION_PATIENCE_MS = 1000;
 const COMPACTION_POLL_MS = 10;
@@ -214,8 +216,7 @@ export class Log {
 
   /** Starts a new generation with only the present state. Does nothing if that could fill the disk. */
   async compact(): Promise<void> {
-    const { bavail, bsize } = await statfs(this.#folder);
-    if (bavail * bsize < this.#read + SPARE_BYTES) return;
+    if (!(await hasRoom(this.#folder, this.#read))) return;
     if (await this.#sealAs('compacted')) await this.#publishNext();
     await this.refresh(true);
   }
@@ -423,6 +424,32 @@ export class Log {
   }
 }
 
+/**
+ * Seals a file from outside, so that the next process that uses it writes the next generation: without lines that do not
+ * count, such as damaged ones. Resolves to false, without a seal, if that could fill the disk.
+ */
+export async function sealForCompaction(path: string): Promise<boolean> {
+  try {
+    const handle = await open(path, constants.O_WRONLY | constants.O_APPEND);
+    try {
+      if (!(await hasRoom(dirname(path), (await handle.stat()).size))) return false;
+      await handle.write(`\n${COMPACTED}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    // The next generation is there already.
+    if (!isMissing(error)) throw error;
+  }
+  return true;
+}
+
+async function hasRoom(folder: string, bytes: number): Promise<boolean> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize >= bytes + SPARE_BYTES;
+}
+
 /** A newline and a line of 16 blanks, which are different for every open log. */
 function signature(): string {
   const bits = randomInt(2 ** 16)
@@ -438,7 +465,7 @@ function isBlank(text: string): boolean {
 
 function sealOf(text: string): Seal | null {
   if (!text.startsWith(SEAL)) return null;
-  if (text === `${SEAL}"compacted"}`) return 'compacted';
+  if (text === COMPACTED) return 'compacted';
   return text === `${SEAL}"dropped"}` ? 'dropped' : null;
 }
 

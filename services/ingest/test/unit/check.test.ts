@@ -154,10 +154,21 @@ test('repair takes the reading of a damaged line of a JSON store from another st
   const path = join(directory, jsonDay);
   writeFileSync(path, readFileSync(path, 'utf8').replace('"seq":9}', '"seq":8}'));
   assert.equal((await readingsOf(url)).size, all.size - 1);
-  const { code, repaired, stderr } = await repair(url, '--from', other);
+  const store = await openStore(url);
+  const { code, damages, repaired, stderr } = await repair(url, '--from', other);
   assert.equal(code, 0, stderr);
+  assert.match(damages[0].fix, /^it is taken out, and kept in .*\.jsonl\.damaged$/);
+  assert.match(readFileSync(`${path}.damaged`, 'utf8'), /^\{"crc":.*"seq":8\}\n$/);
   assert.deepEqual([repaired.length, repaired[0].taken, repaired[0].lost], [1, 1, 0]);
   assert.deepEqual([...(await readingsOf(url))], [...all]);
+  // A process that used the file before goes on with the new one.
+  const time = Date.UTC(2026, 10, 18, 12) * 1000;
+  const rest = { received: time, boot: null, seq: null, quality: 'ok' } as const;
+  await store.readings.write([{ device: 'probe-new', metric: 'level', time, value: 1, ...rest }]);
+  await store.close();
+  assert.equal((await readingsOf(url)).size, all.size + 1);
+  const { damages: left } = await check(directory, 'json:json');
+  assert.deepEqual(left, []);
 });
 
 test('repair refuses a server, and the store itself as its source', async () => {
