@@ -1,6 +1,8 @@
 import { type BrowserContext, chromium } from 'playwright-core';
-import { findProgram } from './debian.ts';
+import { findProgram, lookUp } from './debian.ts';
 import { buildPreload } from './preload.ts';
+
+const HEADLESS = 'chromium-headless-shell';
 
 /** A window of a browser. */
 export interface Chromium {
@@ -44,9 +46,23 @@ export async function steadyNetwork(): Promise<Readonly<Record<string, string>>>
   return { LD_PRELOAD: await buildPreload('steady-network') };
 }
 
+/**
+ * The path of Chromium. Debian's build for headless use needs less processor time; a whole one serves where that is
+ * missing.
+ *
+ * @throws {Error} as `findProgram`
+ */
+export async function findChromium(): Promise<string> {
+  for (const program of [HEADLESS, 'chromium']) {
+    const found = await lookUp(program, []);
+    if (found !== null) return found;
+  }
+  return findProgram(HEADLESS, HEADLESS);
+}
+
 /** Starts headless Chromium without background connections: it connects only to the pages that are opened. */
 export async function startBrowser(options: BrowserOptions = {}): Promise<Browser> {
-  const executablePath = await findProgram('chromium', 'chromium');
+  const executablePath = await findChromium();
   const variables = options.steadyNetwork ? await steadyNetwork() : {};
   const browser = await chromium.launch({
     executablePath,

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runProgram, waitUntil } from '@tidegauge/process';
-import { launchChromium } from '../../src/chromium.ts';
+import { findChromium, launchChromium } from '../../src/chromium.ts';
 import { findProgram } from '../../src/debian.ts';
 import { startOrSkip } from '../../src/unavailable.ts';
 
 const ip = await startOrSkip('ip', () => findProgram('ip', 'iproute2'));
-const chromium = await startOrSkip('chromium', () => findProgram('chromium', 'chromium'));
+const chromium = await startOrSkip('chromium', findChromium);
 const skip =
   'skip' in ip ? ip.skip : 'skip' in chromium ? chromium.skip : process.getuid?.() !== 0 && 'needs root';
 

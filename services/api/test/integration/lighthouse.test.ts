@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { steadyNetwork } from '@tidegauge/lab/chromium';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium, steadyNetwork } from '@tidegauge/lab/chromium';
 import { installNpmProgram } from '@tidegauge/lab/npm-program';
 import { startOrSkip, testWith } from '@tidegauge/lab/unavailable';
 import { runProgram, temporaryDirectory } from '@tidegauge/process';
@@ -17,7 +16,7 @@ const TIMEOUT_MS = 240_000;
 const NO_TRACE = 'Please run Lighthouse again';
 const TRIES = 4;
 
-const chromium = await startOrSkip('chromium', () => findProgram('chromium', 'chromium'));
+const chromium = await startOrSkip('chromium', findChromium);
 const lighthouse = await startOrSkip('lighthouse', () => installNpmProgram('lighthouse', '13.5.0'));
 const test = await testWith('lighthouse', async () => {
   for (const found of [chromium, lighthouse]) if ('skip' in found) throw new Error(found.skip);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { readKeys } from '@tidegauge/service';
 import { openDialog, visit } from '../browser.ts';
@@ -11,7 +11,7 @@ import { startApi, until } from '../harness.ts';
 
 // Keys of the API, and passwords of sensors, on the live page.
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 const PIPELINE = { viewport: { width: 390, height: 844 }, hash: '#/pipeline' };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { installNpmProgram } from '@tidegauge/lab/npm-program';
 import { startOrSkip, testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
@@ -12,7 +12,7 @@ import { type Api, startApi, until } from '../harness.ts';
 
 // axe-core on each view and dialog of the live page, at the size of a small phone, in light and in dark colours.
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 const axe = await startOrSkip('axe-core', () => installNpmProgram('axe-core', '4.14.1'));
 const skip = 'skip' in axe ? axe.skip : false;
 

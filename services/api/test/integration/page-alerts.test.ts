@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { ATTACK, HOT, SILO, startInstallation, textOf, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 test('the page lists alerts as they begin and end, and counts the active ones beside the state', async (t) => {
   const api = await startInstallation(t);

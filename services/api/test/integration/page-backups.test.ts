@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { BACKUP_TOKEN, startBackupPort } from '../backup-port.ts';
 import { openDialog, startInstallation, visit } from '../browser.ts';
@@ -7,7 +7,7 @@ import { until } from '../harness.ts';
 
 // The backups of the store on the live page.
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 test('the last backup and the last verified restore are shown, and a backup is made', async (t) => {
   const { url, state } = await startBackupPort(t);

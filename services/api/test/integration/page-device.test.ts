@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
 import { openDialog, PROBE, startInstallation, textOf, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 const HASH = `#/sensor/${PROBE}`;
 const LABEL = 'Boiler <b>flow</b>';

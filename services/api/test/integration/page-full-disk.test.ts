@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { mountSmallDisk, type SmallDisk } from '@tidegauge/lab/small-disk';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { freePort } from '@tidegauge/process';
@@ -13,7 +13,7 @@ import { startApi, until } from '../harness.ts';
 
 const found: { disk?: SmallDisk } = {};
 const test = await testWith('tmpfs', async () => {
-  await findProgram('chromium', 'chromium');
+  await findChromium();
   found.disk = await mountSmallDisk(8 * 1024 * 1024);
 });
 test.after(() => found.disk?.remove());

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { now } from '@tidegauge/readings';
 import type { Page } from 'playwright-core';
@@ -26,7 +26,7 @@ import {
 
 // The history view: times, lines, comparison and files, by mouse, touch and keyboard.
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 const FAILED_REQUEST = /Failed to load resource.* 503/;
 /** A script that takes the clipboard away, as for a page without TLS. */

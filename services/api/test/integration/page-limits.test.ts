@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
 import { inkIn, PROBE, startInstallation, textOf, visit } from '../browser.ts';
@@ -7,7 +7,7 @@ import { type Api, until } from '../harness.ts';
 
 // The limits of alert rules in the charts of a sensor.
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 const RULE = { device: PROBE, metric: 'temperature', above: 20.5, clear: 20.3, severity: 'critical' };
 const SAID = '#sensor-said';

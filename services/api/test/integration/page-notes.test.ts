@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import type { ReadingValue } from '@tidegauge/readings';
 import { changeKeys, newKey } from '@tidegauge/service';
@@ -23,7 +23,7 @@ import {
 
 // Annotations and readings marked as wrong, in the history and in the charts of a sensor.
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 const TEXT = 'Heating <b>serviced</b>';
 const click = (button: Locator) => button.click();

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { fresh, inkIn, PROBE, startInstallation, textOf, visit } from '../browser.ts';
 import { type Api, until } from '../harness.ts';
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 const PATH = '/api/hassio_ingress/9f-x';
 

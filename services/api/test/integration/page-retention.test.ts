@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { openDialog, startInstallation, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
 // The rules of retention on the live page.
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 for (const width of [1366, 390]) {
   test(`at ${width} pixels a rule is added after its dry run, changed, removed and restored`, async (t) => {

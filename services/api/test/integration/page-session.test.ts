@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { changeKeys, newKey } from '@tidegauge/service';
 import { fresh, PROBE, SILO, textOf, visit } from '../browser.ts';
 import { startApi, until } from '../harness.ts';
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 const WIDE = { width: 1366, height: 900 };
 const TOKEN = 'a-long-and-random-token';

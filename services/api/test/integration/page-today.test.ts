@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { now } from '@tidegauge/readings';
 import { fresh, PROBE, SILO, startInstallation, visit } from '../browser.ts';
@@ -7,7 +7,7 @@ import { startApi, until } from '../harness.ts';
 
 // The card with today's figures of the sensors of a site.
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 const PHONE = { width: 390, height: 844 };
 
 /** A zone in which it is noon, so that readings of the last minutes are of today. The names have the opposite sign. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import { fresh, inkIn, PROBE, startInstallation, textOf, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 test('values have their unit in the list and beside the chart, also when a live value replaces them', async (t) => {
   const api = await startInstallation(t);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
 import { fresh, inkIn, PROBE, SILO, startInstallation, textOf, visit } from '../browser.ts';
 import { startApi, until } from '../harness.ts';
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 const WIDE = { width: 1366, height: 768 };
 const NARROW = { width: 800, height: 768 };

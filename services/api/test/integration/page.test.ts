@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { findProgram } from '@tidegauge/lab/debian';
+import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
 import { ATTACK, fresh, inkIn, PROBE, SILO, startInstallation, textOf, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
-const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const test = await testWith('chromium', findChromium);
 
 test('the page lists the sensors by site, with values and ages, and follows them live', async (t) => {
   const api = await startInstallation(t);
