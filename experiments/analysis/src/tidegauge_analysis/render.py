@@ -24,6 +24,12 @@ FIRST_ROWS = 8
 MOST_ROWS = 30
 """Ratios in the picture that has more of them. It fits a page."""
 
+MOST_PANELS = 24
+"""Series of a figure. The time to lay out its panels grows with their square."""
+
+FEWEST_TRIALS = 4
+"""Trials of a series whose order shows something."""
+
 MOST_ITEMS = 10
 """Longer lists are folded."""
 
@@ -293,13 +299,18 @@ class Report:
             return None
         figures = []
         for metric in dict.fromkeys(one['metric'] for one in self.analysis['series']):
-            rows = [one for one in self.analysis['series'] if one['metric'] == metric]
+            rows = [
+                one
+                for one in self.analysis['series']
+                if one['metric'] == metric and len(one['trials']) >= FEWEST_TRIALS
+            ]
             name = f'series-{metric.replace(".", "-")}'
-            figures += self._draw('series', plots.trial_series, rows, name)
+            figures += self._draw('series', plots.trial_series, rows[:MOST_PANELS], name)
         text = (
-            'Each panel shows the trials of one loaded table in order. Shaded trials are the warm-up that the '
-            'experiment file declares; they are archived and not analysed. The dashed line is the end of the warm-up '
-            'by the rule MSER, for information.'
+            f'Each panel shows the trials of one loaded table in order, of the first {MOST_PANELS} tables with '
+            f'{FEWEST_TRIALS} trials or more. Shaded trials are the warm-up that the experiment file declares; they '
+            'are archived and not analysed. The dashed line is the end of the warm-up by the rule MSER, for '
+            'information.'
         )
         return Section(
             'series',
