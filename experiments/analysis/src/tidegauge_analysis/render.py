@@ -24,8 +24,11 @@ FIRST_ROWS = 8
 MOST_ROWS = 30
 """Ratios in the picture that has more of them. It fits a page."""
 
+MOST_FIGURES = 16
+"""Figures of a kind. Nobody looks at two hundred, and each takes a second; the tables have all values."""
+
 MOST_PANELS = 24
-"""Series of a figure. The time to lay out its panels grows with their square."""
+"""Panels of a figure. The time to lay them out grows with their square."""
 
 FEWEST_TRIALS = 4
 """Trials of a series whose order shows something."""
@@ -86,6 +89,7 @@ class Report:
         self.tables = Tables(self.analysis, self.by_id, self.stamp)
         wanted = [name for name in analysis['study']['figures'] if name in FIGURES]
         self.wanted = set(wanted or FIGURES)
+        self.drawn: Counter[str] = Counter()
 
     def page(self) -> Page:
         """The whole page."""
@@ -191,8 +195,13 @@ class Report:
     def _draw(
         self, kind: str, make: Callable[[list[Json], str, str], Drawing | None], rows: list[Json], name: str
     ) -> list[Drawing]:
-        drawing = make(rows, name, self.stamp) if kind in self.wanted else None
-        return [] if drawing is None else [drawing]
+        if kind not in self.wanted or self.drawn[kind] == MOST_FIGURES:
+            return []
+        drawing = make(rows, name, self.stamp)
+        if drawing is None:
+            return []
+        self.drawn[kind] += 1
+        return [drawing]
 
     def _comparisons(self) -> Section | None:
         blocks = []
@@ -211,6 +220,8 @@ class Report:
             if pairs is not None:
                 title = f'{_count(len(pairs.rows), "pair")} of groups, with verdicts'
                 blocks.append(Block(tables=[pairs], folded=title))
+        if MOST_FIGURES in self.drawn.values():
+            blocks.insert(0, Block(text=[f'There are {MOST_FIGURES} figures of a kind. The tables have all.']))
         if absent:
             blocks.append(Block(text=[f'No run has a value of: {"; ".join(absent)}.']))
         overviews = self.tables.overviews()
@@ -324,8 +335,8 @@ class Report:
             rows = [row for row in self.analysis['latencies'] if row['operation'] == operation]
             name = f'latencies-{operation.lower()}'
             figures = [
-                *self._draw('histograms', load_plots.histograms, rows, f'{name}-histogram'),
-                *self._draw('timelines', load_plots.timelines, rows, f'{name}-timeline'),
+                *self._draw('histograms', load_plots.histograms, rows[:MOST_PANELS], f'{name}-histogram'),
+                *self._draw('timelines', load_plots.timelines, rows[:MOST_PANELS], f'{name}-timeline'),
             ]
             blocks.append(Block(operation, name, figures=figures, tables=[self.tables.latencies(operation)]))
         return Section('latencies', 'Latencies of operations', blocks) if blocks else None
@@ -364,7 +375,8 @@ class Report:
         if nodes is None:
             return None
         wanted = 'resources' in self.wanted
-        figures = load_plots.resources(self.analysis['resources'], 'resources', self.stamp) if wanted else []
+        shown = self.analysis['resources'][:MOST_PANELS]
+        figures = load_plots.resources(shown, 'resources', self.stamp) if wanted else []
         return Section(
             'resources',
             'Resources',
