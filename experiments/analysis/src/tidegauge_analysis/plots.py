@@ -38,6 +38,8 @@ FEWEST_FOR_BARS = 5
 """With fewer runs, a figure has points only."""
 FAR_OUT = 3.0
 """Standard deviations beyond which a run is drawn as a dot."""
+FEWEST_OF_BOX = 5
+"""Runs of a group. The five figures of a box are all there is of fewer."""
 
 
 def wrap(label: str, width: int = 22) -> str:
@@ -150,9 +152,9 @@ def _bars(axis: Axes, family: Json, *, several: bool) -> None:
 
 
 def boxes(families: Sequence[Json], name: str, stamp: str, rules: Sequence[str]) -> Drawing | None:
-    """Box plots of the first family, with a panel for each of the rules of `BOXES`. None: no group has three runs."""
+    """Box plots of the first family, with a panel for each of the rules of `BOXES`. None: no group has enough runs."""
     family = families[0]
-    groups = [group for group in family['groups'] if len(_values(group)) >= 3]
+    groups = [group for group in family['groups'] if len(_values(group)) >= FEWEST_OF_BOX]
     if not groups:
         return None
     with style():
