@@ -72,7 +72,7 @@ const QUICK: Sizes = {
   demandMs: 200,
   firstWarmUpMs: 100,
   warmUpMs: 50,
-  blockMs: 30,
+  blockMs: 100,
   fewestBlocks: 5,
   mostBlocks: 5,
 };
