@@ -52,50 +52,61 @@ const DEMANDS: readonly (readonly [heading: string, of: (demand: OperationDemand
   ['API bytes', ({ bytes }) => bytes.api],
 ];
 const SIDES = ['raw', 'app'] as const;
-/** The row of a workload that has what an operation uses, whichever it is. */
-const ANY = 'any';
+
+const COLUMNS: readonly string[] = [
+  ...['store', 'workload', 'threads', 'operation', 'number'],
+  ...FIGURES.flatMap((figure) => ['alone', 'added', 'half width'].map((part) => `${figure} ${part} ms`)),
+  ...['operations/s', ...DEMANDS.map(([heading]) => heading)].flatMap((heading) =>
+    SIDES.map((side) => `${heading} ${side}`),
+  ),
+];
+/** Cells by column. What was not measured is null or absent. */
+type Row = Record<string, string | number | null>;
 
 /**
  * All figures as CSV. A row for each operation of each workload has its latencies, milliseconds: of the store alone, what
- * the application adds, and half of its 95 % interval. A row for each workload has rates and what an operation uses, of
- * the store alone (raw) and through the application (app). Bytes are those that the process reads and writes.
+ * the application adds, and half of its 95 % interval. A row for any operation of a workload has rates and what one uses,
+ * of the store alone (raw) and through the application (app). Bytes are those that the process reads and writes.
  */
 export function addedCsv(results: readonly AddedResult[]): string {
-  const header = [
-    ...['store', 'workload', 'threads', 'operation', 'number'],
-    ...FIGURES.flatMap((figure) => ['alone', 'added', 'half width'].map((part) => `${figure} ${part} ms`)),
-    ...['operations/s', ...DEMANDS.map(([heading]) => heading)].flatMap((heading) =>
-      SIDES.map((side) => `${heading} ${side}`),
-    ),
-  ];
-  const rows = results.flatMap((result) => [...latencyRows(result), demandRow(result)]);
-  return `${[header, ...rows].map((cells) => cells.join(',')).join('\n')}\n`;
+  const rows = results.flatMap((result) => {
+    const { store, workload, threads } = result;
+    return [...latencyRows(result), demandRow(result)].map(
+      (row): Row => ({ store, workload, threads, ...row }),
+    );
+  });
+  const lines = rows.map((row) => COLUMNS.map((column) => cellText(row[column] ?? '')));
+  return `${[COLUMNS, ...lines].map((cells) => cells.join(',')).join('\n')}\n`;
 }
 
-function latencyRows({ store, workload, threads, operations }: AddedResult): string[][] {
+function latencyRows({ operations }: AddedResult): Row[] {
   return OPERATIONS.flatMap(([operation, heading]) => {
     const added = operations[operation];
     if (added === undefined) return [];
-    const figures = FIGURES.flatMap((figure) => {
+    const row: Row = { operation: heading, number: String(added.operations) };
+    for (const figure of FIGURES) {
       const interval = added[figure];
-      const more = interval === null ? [null, null] : [interval.value, halfWidth(interval)];
-      return [added.raw[figure], ...more].map((value) => figureText(value));
-    });
-    const uses = new Array<string>(2 + 2 * DEMANDS.length).fill('');
-    return [[store, workload, String(threads), heading, String(added.operations), ...figures, ...uses]];
+      row[`${figure} alone ms`] = added.raw[figure];
+      if (interval === null) continue;
+      row[`${figure} added ms`] = interval.value;
+      row[`${figure} half width ms`] = halfWidth(interval);
+    }
+    return [row];
   });
 }
 
-function demandRow({ store, workload, threads, rate, demand }: AddedResult): string[] {
-  const latencies = new Array<string>(1 + 3 * FIGURES.length).fill('');
-  const uses = DEMANDS.flatMap(([, of]) => SIDES.map((side) => figureText(of(demand[side]))));
-  const rates = SIDES.map((side) => figureText(rate[side]));
-  return [store, workload, String(threads), ANY, ...latencies, ...rates, ...uses];
+function demandRow({ rate, demand }: AddedResult): Row {
+  const row: Row = { operation: 'any' };
+  for (const side of SIDES) {
+    row[`operations/s ${side}`] = rate[side];
+    for (const [heading, of] of DEMANDS) row[`${heading} ${side}`] = of(demand[side]);
+  }
+  return row;
 }
 
-/** Four digits, as many as any of these figures has; nothing for one that was not measured. */
-function figureText(value: number | null): string {
-  return value === null ? '' : String(Number(value.toPrecision(4)));
+/** A number with four digits, as many as any of these figures has. */
+function cellText(cell: string | number): string {
+  return typeof cell === 'string' ? cell : String(Number(cell.toPrecision(4)));
 }
 
 function mostFrequent(results: readonly AddedResult[], operation: MeasuredOperation): AddedLatency | null {
