@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Readings that a damaged part had, or can have had. */
@@ -28,6 +29,21 @@ export interface Damage {
 
 /** Waits between two parts of a check, so that it leaves the disk and the processor to others. */
 export type CheckPace = () => Promise<void>;
+
+/** The file that keeps what is taken out of a file. */
+export function keptIn(file: string): string {
+  return `${file}.damaged`;
+}
+
+/** Keeps the bytes of a damaged part as a line, on the disk when it returns. */
+export function keepDamaged(file: string, bytes: Uint8Array): void {
+  appendFileSync(keptIn(file), Buffer.concat([bytes, Buffer.from('\n')]), { mode: 0o600, flush: true });
+}
+
+/** What was done, as `Damage.fix`. */
+export function takenOut(file: string): string {
+  return `it is taken out, and kept in ${keptIn(file)}`;
+}
 
 /** A time in microseconds for people. It can be damaged too. */
 export function timeText(time: unknown): string {

@@ -1,6 +1,13 @@
 import { createReadStream } from 'node:fs';
-import { appendFile } from 'node:fs/promises';
-import { type CheckPace, type Damage, type LostReadings, timeText } from '../damage.ts';
+import {
+  type CheckPace,
+  type Damage,
+  keepDamaged,
+  keptIn,
+  type LostReadings,
+  takenOut,
+  timeText,
+} from '../damage.ts';
 import { DAY } from './day-index.ts';
 import { generationPath, isMissing, listLogs } from './files.ts';
 import { withoutChecksum } from './line-checksum.ts';
@@ -10,7 +17,6 @@ import { MAX_LINE } from './places.ts';
 import { dayNamed, layoutOf } from './schema.ts';
 
 const CHUNK = 1024 * 1024;
-const NEWLINE = Buffer.from('\n');
 const FIX =
   'it is lost, unless another store has it: tidegauge repair takes out the line, and takes its reading from there';
 
@@ -48,16 +54,15 @@ function lostOf(name: string): { readonly lost?: LostReadings } {
 }
 
 async function* takeOut(file: string, found: AsyncIterable<DamagedLine>): AsyncGenerator<Damage> {
-  const kept = `${file}.damaged`;
   const damages: Damage[] = [];
   for await (const { line, ...damage } of found) {
-    await appendFile(kept, Buffer.concat([line, NEWLINE]), { mode: 0o600, flush: true });
+    keepDamaged(file, line);
     damages.push(damage);
   }
   if (damages.length === 0) return;
   const fix = (await sealForCompaction(file))
-    ? `it is taken out, and kept in ${kept}`
-    : `it is kept in ${kept}, and stays in the file, because the disk has no room to write that again: make room, and repair again`;
+    ? takenOut(file)
+    : `it is kept in ${keptIn(file)}, and stays in the file, because the disk has no room to write that again: make room, and repair again`;
   for (const damage of damages) yield { ...damage, fix };
 }
 

@@ -40,11 +40,11 @@ export interface Landing {
   readonly raced: boolean;
 }
 
-type Seal = 'compacted' | 'dropped';
+const SEALS = ['compacted', 'dropped'] as const;
+type Seal = (typeof SEALS)[number];
 
 const CHUNK = 256 * 1024;
 const SEAL = '{"sealed":';
-const COMPACTED = `${SEAL}"compacted"}`;
 // Longest wait for the compaction of another process. Then this process does the same work.
 const COMPACTION_PATIENCE_MS = 1000;
 const COMPACTION_POLL_MS = 10;
@@ -246,7 +246,7 @@ export class Log {
   }
 
   async #sealAs<T = true>(seal: Seal, before: () => T = () => true as T): Promise<T | null> {
-    const landing = await this.append(`${SEAL}"${seal}"}\n`);
+    const landing = await this.append(`${lineOf(seal)}\n`);
     if (landing === null) return null;
     const result = before();
     await this.durable(this.mark);
@@ -433,7 +433,7 @@ export async function sealForCompaction(path: string): Promise<boolean> {
     const handle = await open(path, constants.O_WRONLY | constants.O_APPEND);
     try {
       if (!(await hasRoom(dirname(path), (await handle.stat()).size))) return false;
-      await handle.write(`\n${COMPACTED}\n`);
+      await handle.write(`\n${lineOf('compacted')}\n`);
       await handle.sync();
     } finally {
       await handle.close();
@@ -463,10 +463,13 @@ function isBlank(text: string): boolean {
   return text === '' || ((first === 32 || first === 9) && text.trim() === '');
 }
 
+function lineOf(seal: Seal): string {
+  return `${SEAL}"${seal}"}`;
+}
+
 function sealOf(text: string): Seal | null {
   if (!text.startsWith(SEAL)) return null;
-  if (text === COMPACTED) return 'compacted';
-  return text === `${SEAL}"dropped"}` ? 'dropped' : null;
+  return SEALS.find((seal) => lineOf(seal) === text) ?? null;
 }
 
 function cutWhileInUse(path: string): StoreError {

@@ -1,7 +1,15 @@
-import { appendFileSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { Block } from '@tidegauge/columns';
-import { type CheckPace, checkTables, type Damage, type LostReadings, timeText } from '../damage.ts';
+import {
+  type CheckPace,
+  checkTables,
+  type Damage,
+  keepDamaged,
+  type LostReadings,
+  takenOut,
+  timeText,
+} from '../damage.ts';
 import { DAMAGED } from '../errors.ts';
 
 const BLOCK = `
@@ -27,7 +35,7 @@ export async function* checkFile(file: string, pace: CheckPace, takesOut: boolea
     if (!sound.has('tidegauge_blocks') || !sound.has('series')) return;
     for await (const { row, ...damage } of damagedBlocks(db, file, pace)) {
       if (takesOut) removeBlock(file, row);
-      yield takesOut ? { ...damage, fix: `it is taken out, and kept in ${file}.damaged` } : damage;
+      yield takesOut ? { ...damage, fix: takenOut(file) } : damage;
     }
   } catch (error) {
     yield { file, unit: 'the whole file', what: (error as Error).message, fix: FIX };
@@ -73,7 +81,7 @@ function lostOf({ device, metric, first, last, count }: BlockRow): LostReadings 
 
 function removeBlock(file: string, { data, ...row }: BlockRow): void {
   const kept = { ...row, data: data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data };
-  appendFileSync(`${file}.damaged`, `${JSON.stringify(kept)}\n`, { mode: 0o600, flush: true });
+  keepDamaged(file, Buffer.from(JSON.stringify(kept)));
   const db = new DatabaseSync(file, { timeout: BUSY_MS });
   try {
     // Ingest can have replaced the block since it was read.
