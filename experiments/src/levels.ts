@@ -8,6 +8,7 @@ import {
   DEVICE_WORKLOADS,
   isStoreUrl,
   isWorkloadLetter,
+  NONE,
   ONE_EACH,
   secondsOf,
   UNSET,
@@ -21,6 +22,12 @@ export function allLevels(
   ...combinations: readonly (Combination | { readonly driver: Driver })[]
 ): Combination {
   return Object.assign({}, study.fixed, ...combinations);
+}
+
+/** Whether a node is killed in the runs of a series. */
+export function hasFault(study: Pick<Study, 'fixed'>, easy: Combination): boolean {
+  const { fault = NONE } = allLevels(study, easy);
+  return fault !== NONE;
 }
 
 /** The scheme of a level of the factor `store`: of its URL, or its name. */

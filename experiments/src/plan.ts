@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { seeded } from '@tidegauge/workload';
 import { hardCombinations, seriesOf } from './combinations.ts';
-import { NONE } from './file/factors.ts';
-import { allLevels } from './levels.ts';
+import { hasFault } from './levels.ts';
 import type { Combination, DeploymentPlan, Plan, SeriesPlan, Study } from './model.ts';
 import { shuffled } from './shuffled.ts';
 
@@ -64,8 +63,7 @@ export function makePlan(study: Study): Plan {
  * then takes a minute, most of which is before and after it.
  */
 export function warmUpRuns(study: Study, { easy, warmup }: SeriesPlan, isFirst: boolean): number {
-  const { fault = NONE } = allLevels(study, easy);
-  return isFirst && warmup > 0 && fault === NONE && !study.quick ? 3 : 1;
+  return isFirst && warmup > 0 && !hasFault(study, easy) && !study.quick ? 3 : 1;
 }
 
 /** As many blocks as a study that runs until it is decided can have: the last of `SCHEDULE` in looks.py. */

@@ -7,8 +7,7 @@ import { type Overhead, overheadOf } from './archive/overhead.ts';
 import type { Results } from './archive/results.ts';
 import { runName } from './archive/run-names.ts';
 import { combinationText } from './combination-text.ts';
-import { NONE } from './file/factors.ts';
-import { allLevels } from './levels.ts';
+import { hasFault } from './levels.ts';
 import type {
   Combination,
   Deployment,
@@ -226,9 +225,10 @@ async function trySite(
   let plan = site[0]!;
   try {
     for (plan of site) running.push(await deploy(plan, options, progress));
-    let isFirst = true;
-    for (const round of roundsOf(site)) {
-      if (round.every(({ series }) => results.history.completeAttempt(series.id) !== null)) continue;
+    const open = roundsOf(site).filter((round) =>
+      round.some(({ series }) => results.history.completeAttempt(series.id) === null),
+    );
+    for (const [index, round] of open.entries()) {
       signal.throwIfAborted();
       ({ plan } = round[0]!);
       await runRound(
@@ -236,11 +236,10 @@ async function trySite(
           series,
           running: running.find((each) => each.plan.id === id)!,
         })),
-        isFirst,
+        index === 0,
         options,
         progress,
       );
-      isFirst = false;
     }
   } catch (error) {
     failed = { plan, error };
@@ -351,8 +350,8 @@ interface Turns {
  */
 function lanesOf(members: readonly RoundMember[], study: Study): readonly (readonly Lane[])[] {
   const lanes = members.flatMap((member) => member.series.drivers.map((driver) => ({ member, driver })));
-  const { fault = NONE } = allLevels(study, members[0]!.series.easy);
-  if (study.repeat.pairing === 'none' || fault !== NONE) return lanes.map((lane) => [lane]);
+  if (study.repeat.pairing === 'none' || hasFault(study, members[0]!.series.easy))
+    return lanes.map((lane) => [lane]);
   const [alone, together] = [true, false].map((isK6) =>
     lanes.filter(({ driver }) => (driver === 'k6') === isK6),
   );
