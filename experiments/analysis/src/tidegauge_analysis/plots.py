@@ -34,12 +34,10 @@ from tidegauge_analysis.present import Json, capital, combination, decimals_of, 
 
 ROW = 0.27
 """Height of a group, in inches."""
-FEWEST_FOR_BARS = 5
-"""With fewer runs, a figure has points only."""
+FEWEST_RUNS = 5
+"""With fewer runs of a group, bars are points only, and there is no box."""
 FAR_OUT = 3.0
 """Standard deviations beyond which a run is drawn as a dot."""
-FEWEST_OF_BOX = 5
-"""Runs of a group. The five figures of a box are all there is of fewer."""
 
 
 def wrap(label: str, width: int = 22) -> str:
@@ -123,7 +121,7 @@ def _bars(axis: Axes, family: Json, *, several: bool) -> None:
             continue
         mean, low, high = (_value(group['mean'][part]) for part in ('value', 'low', 'high'))
         mean = float(np.mean(values)) if mean is None else mean
-        if fewest >= FEWEST_FOR_BARS:
+        if fewest >= FEWEST_RUNS:
             axis.barh(
                 row, mean, 0.68, color=tint_of(colour), edgecolor=colour_of(colour), linewidth=0.8,
                 hatch=HATCHES[hatch % len(HATCHES)],
@@ -154,7 +152,7 @@ def _bars(axis: Axes, family: Json, *, several: bool) -> None:
 def boxes(families: Sequence[Json], name: str, stamp: str, rules: Sequence[str]) -> Drawing | None:
     """Box plots of the first family, with a panel for each of the rules of `BOXES`. None: no group has enough runs."""
     family = families[0]
-    groups = [group for group in family['groups'] if len(_values(group)) >= FEWEST_OF_BOX]
+    groups = [group for group in family['groups'] if len(_values(group)) >= FEWEST_RUNS]
     if not groups:
         return None
     with style():

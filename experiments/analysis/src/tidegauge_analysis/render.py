@@ -332,11 +332,11 @@ class Report:
     def _latencies(self) -> Section | None:
         blocks = []
         for operation in dict.fromkeys(row['operation'] for row in self.analysis['latencies']):
-            rows = [row for row in self.analysis['latencies'] if row['operation'] == operation]
+            rows = [row for row in self.analysis['latencies'] if row['operation'] == operation][:MOST_PANELS]
             name = f'latencies-{operation.lower()}'
             figures = [
-                *self._draw('histograms', load_plots.histograms, rows[:MOST_PANELS], f'{name}-histogram'),
-                *self._draw('timelines', load_plots.timelines, rows[:MOST_PANELS], f'{name}-timeline'),
+                *self._draw('histograms', load_plots.histograms, rows, f'{name}-histogram'),
+                *self._draw('timelines', load_plots.timelines, rows, f'{name}-timeline'),
             ]
             blocks.append(Block(operation, name, figures=figures, tables=[self.tables.latencies(operation)]))
         return Section('latencies', 'Latencies of operations', blocks) if blocks else None
