@@ -53,11 +53,8 @@ export async function steadyNetwork(): Promise<Readonly<Record<string, string>>>
  * @throws {Error} as `findProgram`
  */
 export async function findChromium(): Promise<string> {
-  for (const program of [HEADLESS, 'chromium']) {
-    const found = await lookUp(program, []);
-    if (found !== null) return found;
-  }
-  return findProgram(HEADLESS, HEADLESS);
+  const found = (await lookUp(HEADLESS, [])) ?? (await lookUp('chromium', []));
+  return found ?? findProgram(HEADLESS, HEADLESS);
 }
 
 /** Starts headless Chromium without background connections: it connects only to the pages that are opened. */
