@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Readings that a damaged part had, or can have had. */
@@ -38,6 +38,17 @@ export function keptIn(file: string): string {
 /** Keeps the bytes of a damaged part as a line, on the disk when it returns. */
 export function keepDamaged(file: string, bytes: Uint8Array): void {
   appendFileSync(keptIn(file), Buffer.concat([bytes, Buffer.from('\n')]), { mode: 0o600, flush: true });
+}
+
+/** How many bytes are kept of a file. */
+export function keptBytes(file: string): number {
+  return statSync(keptIn(file), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Keeps only the first bytes of what is kept of a file, as before the rest was added. */
+export function keepOnly(file: string, bytes: number): void {
+  if (bytes === 0) rmSync(keptIn(file), { force: true });
+  else truncateSync(keptIn(file), bytes);
 }
 
 /** What was done, as `Damage.fix`. */

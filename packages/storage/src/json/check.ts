@@ -3,7 +3,8 @@ import {
   type CheckPace,
   type Damage,
   keepDamaged,
-  keptIn,
+  keepOnly,
+  keptBytes,
   type LostReadings,
   takenOut,
   timeText,
@@ -55,14 +56,17 @@ function lostOf(name: string): { readonly lost?: LostReadings } {
 
 async function* takeOut(file: string, found: AsyncIterable<DamagedLine>): AsyncGenerator<Damage> {
   const damages: Damage[] = [];
+  const before = keptBytes(file);
   for await (const { line, ...damage } of found) {
     keepDamaged(file, line);
     damages.push(damage);
   }
   if (damages.length === 0) return;
-  const fix = (await sealForCompaction(file))
+  const isSealed = await sealForCompaction(file);
+  if (!isSealed) keepOnly(file, before);
+  const fix = isSealed
     ? takenOut(file)
-    : `it is kept in ${keptIn(file)}, and stays in the file, because the disk has no room to write that again: make room, and repair again`;
+    : 'it stays in the file, because the disk has no room to write that again: make room, and repair again';
   for (const damage of damages) yield { ...damage, fix };
 }
 

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { mountSmallDisk } from '@tidegauge/lab/small-disk';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import type { Reading } from '@tidegauge/readings';
+import type { Damage } from '../../src/damage.ts';
 import { openStore, StoreError } from '../../src/index.ts';
+import { checkFolder } from '../../src/json/check.ts';
 
 const MIB = 1024 * 1024;
 
@@ -53,3 +57,28 @@ for (const [backend, file] of [
     );
   });
 }
+
+test('a damaged line of a JSON store stays, and is not kept, until the disk has room to write its file again', async (context) => {
+  const started = await startOrSkip('tmpfs', () => mountSmallDisk(6 * MIB));
+  if ('skip' in started) return context.skip(started.skip);
+  const disk = started.server;
+  context.after(() => disk.remove());
+  const folder = join(disk.path, 'store');
+  const store = await openStore(`json:${folder}`);
+  await store.readings.write(batchFrom(0));
+  await store.close();
+  const [day] = globSync(join(folder, 'readings', '*.jsonl'));
+  writeFileSync(day!, readFileSync(day!, 'utf8').replace('"seq":8}', '"seq":9}'));
+  const repair = (): Promise<Damage[]> => Array.fromAsync(checkFolder(folder, async () => {}, true));
+
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const [damage, ...more] = await repair();
+    assert.deepEqual(more, []);
+    assert.match(damage!.fix, /^it stays in the file, because the disk has no room/);
+    assert.equal(existsSync(`${day}.damaged`), false);
+  }
+  await disk.resize(64 * MIB);
+  const [damage] = await repair();
+  assert.match(damage!.fix, /^it is taken out/);
+  assert.match(readFileSync(`${day}.damaged`, 'utf8'), /^\{"crc":.*"seq":9\}\n$/);
+});
