@@ -142,6 +142,17 @@ def test_shapes_along_a_factor(effect: dict[int, float], holds: set[str], tmp_pa
     assert {name for name, each in found.items() if each['verdict'] == 'disagrees'} == {*shapes} - holds
 
 
+def test_the_trends_of_a_claim_show_together_how_much_one_varies(tmp_path: Path) -> None:
+    for workloads, priors in (('a', 0), ('abcdf', 2)):
+        truth = Truth(
+            hard={'store': ['cassandra']}, easy={'workload': [*workloads], 'threads': [1, 4], 'driver': ['raw']},
+            latency={'cassandra': 1000.0}, deployments=3, trials=2, operations=50, between_trials=0.05,
+            metrics=['read.mean'], claims=[claim('rises', 'read.mean', trend('rises', 'threads'))], seed=3,
+        )  # fmt: skip
+        _, ledger = analyse(write_results(tmp_path / workloads, truth))
+        assert sum(entry['formula'] == 'prior_of_exponents' for entry in ledger.entries) == priors
+
+
 def test_a_claim_between_stores_that_took_no_turns_needs_three_deployments(tmp_path: Path) -> None:
     one = claim('stores', 'read.mean', order(HBASE, CASSANDRA))
     alone = verdicts(tmp_path / 'one', stores(one, paired=False))['stores']

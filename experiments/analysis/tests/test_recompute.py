@@ -66,6 +66,28 @@ def test_ratios_and_their_priors_are_those_of_the_package(seed: int) -> None:
                 assert again.further_units(first, second, given, 0.05, 0.05, 3) == more
 
 
+@pytest.mark.parametrize('seed', range(4))
+def test_exponents_and_their_priors_are_those_of_the_package(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    levels = [1.0, 8.0, 64.0]
+    trends = [
+        (levels, [[tuple(np.exp(draws.normal(0, 0.2, 2)).tolist()) for _ in levels] for _ in range(5)])
+        for _ in range(6)
+    ]
+    slopes = [tuple(again.slope(levels, unit) for unit in units) for _, units in trends]
+    expected = prior_of(slopes)
+    found = [again.prior_of_exponents(trends, what) for what in ('df', 'variance')]
+    assert found == pytest.approx([expected.df, expected.variance], rel=1e-9)
+    for (_, units), own in zip(trends, slopes, strict=True):
+        for prior in (Prior(0.0, 0.0), expected):
+            contrast = Contrast(own, prior)
+            given = [prior.df, prior.variance] if prior.df else []
+            interval = contrast.interval(0.95)
+            assert again.mean_exponent(levels, units, given, side=1) == pytest.approx(interval.high, rel=1e-9)
+            assert again.mean_exponent(levels, units, given) == pytest.approx(interval.value, rel=1e-12)
+            assert again.exponent(levels, units, given, 'variance') == pytest.approx(contrast.error**2, rel=1e-12)
+
+
 @pytest.mark.parametrize('seed', range(8))
 def test_pooled_effects_are_those_of_the_package(seed: int) -> None:
     draws = np.random.default_rng(seed)

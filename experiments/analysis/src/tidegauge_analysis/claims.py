@@ -35,7 +35,7 @@ from tidegauge_analysis.numbers import missing, no_estimate
 from tidegauge_analysis.present import plain as plain_text
 from tidegauge_analysis.published import is_ratio_of, scale_between
 from tidegauge_analysis.scope import Scope
-from tidegauge_analysis.trends import Trend, trend_of
+from tidegauge_analysis.trends import Trend, trend_of, with_trend_priors
 from tidegauge_analysis.units import (
     NOT_POSITIVE,
     Comparison,
@@ -184,16 +184,9 @@ class _Claim:
         return [judge(task, one, len(tasks)) for task, one in zip(tasks, compared, strict=True)]
 
     def _compared(self, tasks: Sequence[_Task]) -> list[Comparison]:
-        """Compare the sides of each task. The same sides under several conditions learn from each other."""
-        alike: dict[tuple[str, ...], list[int]] = {}
-        for index, task in enumerate(tasks):
-            alike.setdefault(tuple(side.label for side in task.sides), []).append(index)
+        """Compare the sides of each task. All comparisons of the claim show how much one varies between blocks."""
         found = [compare(task.sides[0].observations, task.sides[1].observations) for task in tasks]
-        for indexes in alike.values():
-            moderated = with_priors(self.scope.ledger, [found[index] for index in indexes])
-            for index, one in zip(indexes, moderated, strict=True):
-                found[index] = one
-        return found
+        return with_priors(self.scope.ledger, found)
 
     def _alike(self) -> list[list[_Judged]]:
         """The comparisons by what they compare: of each, those under all conditions."""
@@ -439,21 +432,27 @@ class _Claim:
         along = [(condition, self._along(condition, sized=True)) for condition in self.conditions]
         along = [(condition, sides) for condition, sides in along if len(sides) > 1]
         comparisons = sum(len(sides) for _, sides in along)
-        return [self._trend(condition, sides, comparisons) for condition, sides in along]
+        found = [trend_of(self._sizes(sides), [side.observations for side in sides]) for _, sides in along]
+        trends = with_trend_priors(self.scope.ledger, found)
+        return [
+            self._trend(condition, sides, trend, comparisons)
+            for (condition, sides), trend in zip(along, trends, strict=True)
+        ]
 
-    def _trend(self, condition: Condition, sides: list[_Side], comparisons: int) -> _Judged:
+    def _sizes(self, sides: Sequence[_Side]) -> list[float]:
+        return [size_of(side.levels[self.test['factor']]) or math.nan for side in sides]
+
+    def _trend(self, condition: Condition, sides: list[_Side], trend: Trend, comparisons: int) -> _Judged:
         factor, ledger = self.test['factor'], self.scope.ledger
-        levels = [size_of(side.levels[factor]) or math.nan for side in sides]
         relation = '<' if self.test['shape'] == 'rises' else '>'
         # The effect is the exponent: above 0 where the metric rises.
         task = _Task(condition, (sides[0], sides[-1]), '>' if relation == '<' else '<')
         label = f'{self.test["shape"]} with {factor} {sides[0].levels[factor]} to {sides[-1].levels[factor]}'
-        trend = trend_of(levels, [side.observations for side in sides])
         if trend.contrast is None:
             part = self._part(task, UNDECIDED, label, no_estimate('', trend.reason), trend.reason)
             return _Judged(task, replace(part, measure='exponent'), None, None)
         strict = self.alpha / comparisons
-        verdict, note = self._trend_verdict(trend, sides, levels, relation, strict)
+        verdict, note = self._trend_verdict(trend, sides, self._sizes(sides), relation, strict)
         result = trend.estimate(ledger)
         part = replace(self._part(task, verdict, label, result, note), measure='exponent')
         return _Judged(task, part, trend.contrast, trend.numbers(ledger))

@@ -42,6 +42,7 @@ WORDS = {
     'mean_difference': 'mean over deployments, or over trials, of first minus second, with the interval of Student',
     'paired_median': 'median of the differences of operations that took turns one by one',
     'prior': 'what the contrasts of the same kind show about the variance of one (Smyth)',
+    'prior_of_exponents': 'what the exponents along the same factor show about the variance of one (Smyth)',
     'ratio': 'geometric mean of the ratios of deployments or trials; its bounds: Student, for the logarithms',
     'ratio_p': 'p of the test of Student that the mean logarithm of the ratios is zero',
     'log_ratio': 'mean logarithm of the ratios, or its squared error',

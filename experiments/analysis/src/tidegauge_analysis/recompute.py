@@ -148,7 +148,9 @@ def mean_difference(first, second, confidence=0.95, side=0):
     return mean([fmean(x) - fmean(y) for x, y in zip(first, second)], confidence, side)
 
 def prior(contrasts, what):  # of the variance of one contrast, from all of the same kind (Smyth)
-    kept = [log_ratios(*one) for one in contrasts]
+    return prior_of([log_ratios(*one) for one in contrasts], what)
+
+def prior_of(kept, what):
     df = [len(units) - 1 for units in kept]
     logs = [math.log(variance(units)) - digamma(d / 2) + math.log(d / 2) for units, d in zip(kept, df)]
     excess = variance(logs) - fmean(trigamma(d / 2) for d in df)
@@ -203,12 +205,17 @@ def slope(levels, unit):  # least squares of logarithms
     a, b = fmean(x), fmean(y)
     return fsum((v - a) * (w - b) for v, w in zip(x, y)) / fsum((v - a) ** 2 for v in x)
 
-def mean_exponent(levels, units, confidence=0.95, side=0):
-    return mean([slope(levels, unit) for unit in units], confidence, side)
-
-def exponent(levels, units, what):
+def mean_exponent(levels, units, prior, confidence=0.95, side=0):
     slopes = [slope(levels, unit) for unit in units]
-    return fmean(slopes) if what == 'value' else variance(slopes) / len(slopes)
+    square, df = moderated(slopes, prior)
+    return fmean(slopes) + (side and side * t_quantile((1 + confidence) / 2, df) * sqrt(square))
+
+def exponent(levels, units, prior, what):
+    slopes = [slope(levels, unit) for unit in units]
+    return fmean(slopes) if what == 'value' else moderated(slopes, prior)[0]
+
+def prior_of_exponents(trends, what):
+    return prior_of([[slope(levels, unit) for unit in units] for levels, units in trends], what)
 
 def pooled(effects, variances, what, confidence=0.95, side=0):  # random effects by REML, error by Hartung and Knapp
     def fit(tau):
@@ -393,7 +400,8 @@ FORMULAS = {
     for formula in (
         runtime, histogram, timeline, field, write_amplification, failure, cell, planned, deployment_seconds,
         mean, quartile, lag_one, effective_size, mser, geometric_mean, mean_of_units, mean_difference, prior, log_ratio,
-        ratio, ratio_p, further_units, log_of_limit, mean_exponent, exponent, pooled, paired_median, holm,
+        ratio, ratio_p, further_units, log_of_limit, mean_exponent, exponent, prior_of_exponents, pooled,
+        paired_median, holm,
     )
 } | {
     'throughput': lambda run: count([run]) / runtime(run),

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegauge_analysis.archive import Json
-from tidegauge_analysis.contrasts import FEWEST_UNITS, Contrast, power_slope
+from tidegauge_analysis.contrasts import FEWEST_UNITS, NO_PRIOR, Contrast, power_slope, prior_of
 from tidegauge_analysis.document import Estimate, Number
 from tidegauge_analysis.numbers import Ledger
 from tidegauge_analysis.units import NOT_POSITIVE, ONE_DEPLOYMENT, Observation, Unit
@@ -24,6 +24,7 @@ class Trend:
     contrast: Contrast | None
     reason: str = ''
     """Why there is no contrast."""
+    prior: tuple[Number, Number] | None = None
 
     def estimate(self, ledger: Ledger, confidence: float = 0.95) -> Estimate:
         """The mean exponent with its interval.
@@ -46,9 +47,13 @@ class Trend:
             ledger.add(self.contrast.error**2, '', 'exponent', what='variance', **given),
         )
 
+    def sets(self, ledger: Ledger) -> list[list[str]]:
+        """The numbers of each level of each unit."""
+        return [[ledger.set([one.number.id for one in level]) for level in unit] for unit in self.units]
+
     def _inputs(self, ledger: Ledger) -> Json:
-        units = [[ledger.set([one.number.id for one in level]) for level in unit] for unit in self.units]
-        return {'levels': list(self.levels), 'units': units}
+        prior = [number.id for number in self.prior or ()]
+        return {'levels': list(self.levels), 'units': self.sets(ledger), 'prior': prior}
 
 
 def trend_of(levels: Sequence[float], groups: Sequence[Sequence[Observation]]) -> Trend:
@@ -72,6 +77,26 @@ def trend_of(levels: Sequence[float], groups: Sequence[Sequence[Observation]]) -
     except ValueError as problem:
         return Trend(tuple(levels), tuple(units), None, str(problem))
     return Trend(tuple(levels), tuple(units), contrast)
+
+
+def with_trend_priors(ledger: Ledger, trends: Sequence[Trend]) -> list[Trend]:
+    """Moderate the variance of each slope by those of the others.
+
+    :param trends: of one metric along one factor
+    """
+    known = [(one, one.contrast) for one in trends if one.contrast is not None]
+    found = prior_of([contrast.units for _, contrast in known])
+    if found == NO_PRIOR:
+        return list(trends)
+    given = [[list(one.levels), one.sets(ledger)] for one, _ in known]
+    df, variance = (
+        ledger.add(value, '', 'prior_of_exponents', what=what, trends=given)
+        for what, value in (('df', found.df), ('variance', found.variance))
+    )
+    return [
+        one if one.contrast is None else replace(one, contrast=replace(one.contrast, prior=found), prior=(df, variance))
+        for one in trends
+    ]
 
 
 def _slope(levels: Sequence[float], unit: Sequence[Unit]) -> float:

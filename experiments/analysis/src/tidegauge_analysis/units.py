@@ -156,7 +156,7 @@ def judge_unpaired(
 def with_priors(ledger: Ledger, comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Moderate the variance of each comparison by those of the others, which must be of the same kind.
 
-    :param comparisons: of the same two levels under several conditions
+    :param comparisons: of one metric: of the same two levels under several conditions, or of one claim
     """
     alike: dict[str, list[Comparison]] = {}
     for one in comparisons:
