@@ -68,7 +68,8 @@ def test_the_prior_is_that_from_which_the_variances_were_drawn() -> None:
     variances = 0.04 * 8 / draws.chisquare(8, 4000)
     found = prior_of([draws.normal(0, math.sqrt(variance), 6) for variance in variances])
     assert found.df == pytest.approx(8, rel=0.15)
-    assert found.variance == pytest.approx(0.04, rel=0.05)
+    # The mean of these variances is larger than the one of the prior.
+    assert found.variance == pytest.approx(0.04 * 8 / 6, rel=0.05)
 
 
 def test_equal_variances_are_pooled_and_few_contrasts_are_not() -> None:
@@ -99,6 +100,20 @@ def test_a_level_against_itself_differs_as_seldom_as_claimed() -> None:
         different += sum(Contrast(tuple(each), prior).p < 0.05 for each in many)
     # 1000 comparisons: 50 are expected, and more than 75 have a chance below 1 in 1000.
     assert 25 <= different <= 75
+
+
+def test_small_levels_are_kept_with_few_contrasts_of_different_variances() -> None:
+    draws = np.random.default_rng(5)
+    false, comparisons = 0, 0
+    for _ in range(1500):
+        spreads = 0.1 * np.exp(draws.normal(0, 0.6, (3, 3, 1)))
+        stores = draws.normal(0, 1, (3, 3, 5)) * spreads
+        many = [tuple(one) for one in (stores[[0, 0, 1]] - stores[[1, 2, 2]]).reshape(9, 5).tolist()]
+        prior = prior_of(many)
+        false += sum(Contrast(each, prior).p < 0.005 for each in many)
+        comparisons += len(many)
+    # 68 are expected at most. Without the limits of the prior there are three times as many.
+    assert false <= 0.005 * comparisons + 3 * math.sqrt(0.005 * comparisons)
 
 
 def test_the_named_further_units_decide_with_the_target_power() -> None:

@@ -150,14 +150,16 @@ def mean_difference(first, second, confidence=0.95, side=0):
 def prior(contrasts, what):  # of the variance of one contrast, from all of the same kind (Smyth)
     return prior_of([log_ratios(*one) for one in contrasts], what)
 
-def prior_of(kept, what):
+def prior_of(kept, what):  # the spread of the variances is its upper limit of 95 % (Wilson and Hilferty)
     df = [len(units) - 1 for units in kept]
     logs = [math.log(variance(units)) - digamma(d / 2) + math.log(d / 2) for units, d in zip(kept, df)]
-    excess = variance(logs) - fmean(trigamma(d / 2) for d in df)
+    least = (1 - 2 / 9 / (len(kept) - 1) - 1.6448536269514722 * sqrt(2 / 9 / (len(kept) - 1))) ** 3
+    excess = variance(logs) / least - fmean(trigamma(d / 2) for d in df)
+    most = fmean(map(variance, kept))
     if excess <= 0:
-        return sum(df) if what == 'df' else fmean(map(variance, kept))
+        return sum(df) if what == 'df' else most
     half = 1 / root(lambda u: (trigamma(1 / u) if u else 0.0) - excess)
-    return min(sum(df), 2 * half) if what == 'df' else math.exp(fmean(logs) + digamma(half)) / half
+    return min(sum(df), 2 * half) if what == 'df' else max(most, math.exp(fmean(logs) + digamma(half)) / half)
 
 def moderated(units, prior):  # squared error of the mean of the units, and its degrees of freedom
     more, other = prior or (0, 0)
