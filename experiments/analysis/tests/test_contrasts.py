@@ -13,6 +13,7 @@ from tidegauge_analysis.contrasts import (
     further_units,
     holm,
     pool,
+    pool_blocks,
     power_slope,
     prior_of,
 )
@@ -24,6 +25,15 @@ BCG = [
     (186, 50448, 141, 27197), (5, 2493, 3, 2338), (27, 16886, 29, 17825),
 ]  # fmt: skip
 
+# Six samples of penicillin on each of 24 plates: diameters (R's lme4, Penicillin; Davies and Goldsmith 1972).
+PENICILLIN = [
+    '27 23 26 23 23 21', '27 23 26 23 23 21', '25 21 25 24 24 20', '26 23 25 23 23 20',
+    '25 22 26 22 23 20', '24 22 25 23 22 19', '24 20 23 21 22 19', '26 22 26 24 24 21',
+    '24 21 24 22 22 20', '24 21 24 23 22 19', '26 23 26 24 24 21', '25 22 26 24 24 20',
+    '26 24 26 24 25 22', '26 23 26 23 23 20', '26 23 25 24 24 22', '25 22 25 23 23 20',
+    '25 21 24 23 23 20', '25 22 24 23 23 19', '24 21 23 21 21 19', '26 23 26 24 24 21',
+    '25 21 24 22 22 18', '25 22 25 22 22 20', '24 21 24 22 24 19', '24 21 24 22 21 18',
+]  # fmt: skip
 # Slope of the reaction time of each subject over the days (R's lme4, sleepstudy, by lmList).
 SLEEP = (
     21.764702, 2.261785, 6.114899, 3.008073, 5.266019, 9.566768, 9.142045, 12.253141, -2.881034, 19.025974, 13.493933,
@@ -156,6 +166,29 @@ def test_effects_without_heterogeneity_are_weighted_by_their_exactness() -> None
     assert found.value == pytest.approx((0.1 * 100 + 0.12 * 25 + 0.11 * 50) / 175)
     with pytest.raises(ValueError, match='nothing to be pooled with'):
         pool([0.1], [0.01])
+
+
+def test_conditions_in_the_same_blocks_are_pooled_as_by_lme4() -> None:
+    found = pool_blocks([[float(diameter) for diameter in plate.split()] for plate in PENICILLIN])
+    assert found.value == pytest.approx(22.9722, abs=5e-5)
+    assert found.error == pytest.approx(0.808573, abs=5e-7)
+    # The variance between plates.
+    assert found.tau_squared == pytest.approx(0.716908, abs=5e-6)
+    # Nearly all of the error is that of the six samples.
+    assert 5 < found.df < 6
+    with pytest.raises(ValueError, match='nothing to be pooled with'):
+        pool_blocks([[0.1, 0.2, 0.3]])
+
+
+@pytest.mark.parametrize('luck', [0.0, 0.1, 0.3])
+def test_the_luck_of_a_block_is_no_effect_of_all_conditions(luck: float) -> None:
+    draws = np.random.default_rng(6)
+    false = 0
+    for _ in range(2000):
+        blocks = draws.normal(0, luck, 5)
+        false += pool_blocks(draws.normal(0, 0.1, (12, 5)) + blocks).p < 0.01
+    # 20 are expected at most, and 34 have a chance below 1 in 1000. A model without blocks has 600 with a luck of 0.3.
+    assert false <= 34
 
 
 def test_slopes_of_units_give_the_mixed_model_of_lme4() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from tidegauge_analysis import recompute as again
-from tidegauge_analysis.contrasts import Contrast, Prior, further_units, pool, prior_of
+from tidegauge_analysis.contrasts import Contrast, Prior, further_units, pool, pool_blocks, prior_of
 from tidegauge_analysis.effects import geometric_mean
 from tidegauge_analysis.letters import compact_letters
 from tidegauge_analysis.units import unpaired
@@ -98,6 +98,17 @@ def test_pooled_effects_are_those_of_the_package(seed: int) -> None:
     assert again.pooled(effects, variances, 'value', side=1) == pytest.approx(interval.high, rel=1e-9)
     assert again.pooled(effects, variances, 'ratio') == pytest.approx(math.exp(interval.value), rel=1e-9)
     assert again.pooled(effects, variances, 'spread') == pytest.approx(math.sqrt(expected.tau_squared), rel=1e-9)
+
+
+@pytest.mark.parametrize('luck', [0.0, 0.2])
+def test_effects_in_blocks_are_pooled_as_in_the_package(luck: float) -> None:
+    draws = np.random.default_rng(1)
+    units = (draws.normal(0.1, 0.1, (7, 5)) + draws.normal(0, luck, 5)).tolist()
+    expected = pool_blocks(units)
+    interval = expected.interval(0.95)
+    assert again.pooled_blocks(units, 'value', side=1) == pytest.approx(interval.high, rel=1e-9)
+    assert again.pooled_blocks(units, 'ratio', side=-1) == pytest.approx(math.exp(interval.low), rel=1e-9)
+    assert again.pooled_blocks(units, 'spread') == pytest.approx(math.sqrt(expected.tau_squared), abs=1e-12)
 
 
 def test_means_and_ratios_of_samples_are_those_of_the_package() -> None:

@@ -18,7 +18,16 @@ from tidegauge_analysis.claim_runs import (
     size_of,
     unit_of,
 )
-from tidegauge_analysis.contrasts import Contrast, Decision, Pooled, decide, further_units, pool
+from tidegauge_analysis.contrasts import (
+    FEWEST_UNITS,
+    Contrast,
+    Decision,
+    Pooled,
+    decide,
+    further_units,
+    pool,
+    pool_blocks,
+)
 from tidegauge_analysis.document import (
     ClaimPart,
     ClaimResult,
@@ -38,8 +47,10 @@ from tidegauge_analysis.scope import Scope
 from tidegauge_analysis.trends import Trend, trend_of, with_trend_priors
 from tidegauge_analysis.units import (
     NOT_POSITIVE,
+    BlockEffects,
     Comparison,
     Observation,
+    block_effects,
     compare,
     mean_of,
     units_of,
@@ -107,6 +118,7 @@ class _Judged:
     """Its effect on the scale of logarithms."""
     numbers: tuple[Number, Number] | None
     """The effect and its squared standard error."""
+    by_block: BlockEffects
 
 
 class _Claim:
@@ -235,17 +247,27 @@ class _Claim:
         if pooled is None:
             reason = 'there is one comparison' if len(self.made) < 2 else 'not all comparisons can be pooled'
             return no_estimate('', reason), missing('', reason)
-        numbers = [one.numbers for one in self.made if one.numbers is not None]
-        given: Json = {
-            'effects': [effect.id for effect, _ in numbers],
-            'variances': [variance.id for _, variance in numbers],
-        }
+        formula, given = self._pooled_inputs()
         found, what = pooled.interval(0.95), 'value'
         if not self._is_slope():
             found, what = Interval(*(math.exp(each) for each in (found.value, found.low, found.high))), 'ratio'
-        estimate = self.scope.ledger.estimate(found, '', 'pooled', 0.95, what=what, **given)
-        spread = self.scope.ledger.add(math.sqrt(pooled.tau_squared), '', 'pooled', what='spread', **given)
+        estimate = self.scope.ledger.estimate(found, '', formula, 0.95, what=what, **given)
+        spread = self.scope.ledger.add(math.sqrt(pooled.tau_squared), '', formula, what='spread', **given)
         return estimate, spread
+
+    def _pooled_inputs(self) -> tuple[str, Json]:
+        """The formula of the pooled effect, and its inputs."""
+        add = self.scope.ledger.add
+        blocks = _common_blocks(self.made)
+        if blocks:
+            effects = [[one.by_block[block] for block in blocks] for one in self.made]
+            units = [[add(value, '', name, what='value', **of).id for value, name, of in row] for row in effects]
+            return 'pooled_blocks', {'units': units}
+        numbers = [one.numbers for one in self.made if one.numbers is not None]
+        return 'pooled', {
+            'effects': [effect.id for effect, _ in numbers],
+            'variances': [variance.id for _, variance in numbers],
+        }
 
     def _is_slope(self) -> bool:
         return bool(self.test['kind'] == 'trend' and self.test['shape'] in {'rises', 'falls'})
@@ -376,7 +398,7 @@ class _Claim:
             why = 'more than a thousand would be needed'
             further = self.scope.ledger.add(more, f'{one.kind}s', 'further_units', why, **given)
             part = replace(part, further=further)
-        return _Judged(task, part, one.contrast, self._effect(one))
+        return _Judged(task, part, one.contrast, self._effect(one), one.by_block(self.scope.ledger))
 
     def _ratio(self, task: _Task, one: Comparison, comparisons: int) -> _Judged:
         low, high = self.test['low'], self.test['high']
@@ -386,7 +408,7 @@ class _Claim:
         compared = f'{task.sides[0].label} / {task.sides[1].label}'
         note = '; '.join(text for text in (one.reason, f'claimed: {low:.3g} to {high:.3g}') if text)
         part = self._part(task, verdict, compared, one.ratio(self.scope.ledger), note)
-        return _Judged(task, part, one.contrast, self._effect(one))
+        return _Judged(task, part, one.contrast, self._effect(one), one.by_block(self.scope.ledger))
 
     def _bound(self, task: _Task, comparisons: int) -> _Judged:
         """A value beside a limit: the ratio of both."""
@@ -401,7 +423,10 @@ class _Claim:
             verdict = self._judgement(contrast, task.relation, self.alpha, self.alpha / comparisons)
         note = '; '.join(text for text in (note, problem) if text)
         part = replace(self._part(task, verdict, compared, self._mean(task.sides[0]), note), measure='mean')
-        return _Judged(task, part, contrast, self._of_limit(task.sides[0], contrast, scale))
+        side = task.sides[0]
+        return _Judged(
+            task, part, contrast, self._of_limit(side, contrast, scale), self._blocks_of(side, contrast, scale)
+        )
 
     def _beside(self, side: _Side, limit: float | None) -> tuple[Contrast | None, str]:
         """The logarithm of each unit over the limit, or why there is none."""
@@ -428,6 +453,18 @@ class _Claim:
             add(contrast.error**2, '', 'log_of_limit', what='variance', **given),
         )
 
+    def _blocks_of(self, side: _Side, contrast: Contrast | None, scale: float | None) -> BlockEffects:
+        if contrast is None or scale is None:
+            return {}
+        units = units_of(side.observations)
+        sets = [self.scope.ledger.set([one.number.id for one in unit]) for unit in units]
+        limit = self.test['value'] * scale
+        found: list[tuple[float, str, Json]] = [
+            (value, 'log_of_limit', {'of': [of], 'limit': limit})
+            for value, of in zip(contrast.units, sets, strict=True)
+        ]
+        return block_effects([unit[0].block for unit in units], found)
+
     def _trends(self) -> list[_Judged]:
         along = [(condition, self._along(condition, sized=True)) for condition in self.conditions]
         along = [(condition, sides) for condition, sides in along if len(sides) > 1]
@@ -450,12 +487,12 @@ class _Claim:
         label = f'{self.test["shape"]} with {factor} {sides[0].levels[factor]} to {sides[-1].levels[factor]}'
         if trend.contrast is None:
             part = self._part(task, UNDECIDED, label, no_estimate('', trend.reason), trend.reason)
-            return _Judged(task, replace(part, measure='exponent'), None, None)
+            return _Judged(task, replace(part, measure='exponent'), None, None, {})
         strict = self.alpha / comparisons
         verdict, note = self._trend_verdict(trend, sides, self._sizes(sides), relation, strict)
         result = trend.estimate(ledger)
         part = replace(self._part(task, verdict, label, result, note), measure='exponent')
-        return _Judged(task, part, trend.contrast, trend.numbers(ledger))
+        return _Judged(task, part, trend.contrast, trend.numbers(ledger), trend.by_block(ledger))
 
     def _trend_verdict(
         self, trend: Trend, sides: list[_Side], levels: list[float], relation: str, strict: float
@@ -544,4 +581,16 @@ def _pooled(made: Sequence[_Judged]) -> Pooled | None:
     contrasts = [one.contrast for one in made if one.contrast is not None and one.numbers is not None]
     if len(contrasts) < 2 or len(contrasts) < len(made):
         return None
+    blocks = _common_blocks(made)
+    if blocks:
+        effects = [[one.by_block[block][0] for block in blocks] for one in made]
+        return pool_blocks(effects)
+    if any(one.by_block for one in made):
+        return None
     return pool([one.value for one in contrasts], [one.error**2 for one in contrasts])
+
+
+def _common_blocks(made: Sequence[_Judged]) -> list[int]:
+    """The blocks that all comparisons have; none where these are too few."""
+    blocks = sorted(set.intersection(*({*one.by_block} for one in made)))
+    return blocks if len(blocks) >= FEWEST_UNITS else []

@@ -200,7 +200,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Pooled:
-    """The mean effect over several conditions that differ at random, with the interval of Hartung and Knapp."""
+    """The mean effect over several conditions that differ at random. It has Student's t distribution."""
 
     value: float
     error: float
@@ -250,6 +250,29 @@ def pool(effects: ArrayLike, variances: ArrayLike) -> Pooled:
     weights, mu = centre(tau)
     spread = float((weights * (y - mu) ** 2).sum()) / (len(y) - 1)
     return Pooled(mu, math.sqrt(max(1.0, spread) / float(weights.sum())), len(y) - 1.0, tau)
+
+
+def pool_blocks(units: ArrayLike) -> Pooled:
+    """Pool effects that were measured in the same blocks, which each have a luck that all conditions share.
+
+    A two-way layout, conditions and blocks both random, without replication: the error of the grand mean has the mean
+    squares of conditions and blocks less that of the rest, and is never below either of them. Sources: Searle, Casella
+    and McCulloch 1992, Variance Components, chapter 4; degrees of freedom by Satterthwaite 1946, Biometrics Bulletin 2.
+
+    :param units: one row for each condition, one column for each block; they vary
+    :raises ValueError: fewer than two conditions or blocks
+    """
+    y = np.asarray(units, dtype=np.float64)
+    count, blocks = y.shape
+    if min(count, blocks) < 2:
+        raise ValueError('a single condition or block has nothing to be pooled with')
+    grand, rows, columns = float(y.mean()), y.mean(axis=1), y.mean(axis=0)
+    between, luck = blocks * float(rows.var(ddof=1)), count * float(columns.var(ddof=1))
+    rest = float(((y - rows[:, None] - columns + grand) ** 2).sum()) / ((count - 1) * (blocks - 1))
+    total = between + luck - rest
+    df = total**2 / (between**2 / (count - 1) + luck**2 / (blocks - 1) + rest**2 / ((count - 1) * (blocks - 1)))
+    error = math.sqrt(max(total, between, luck) / y.size)
+    return Pooled(grand, error, max(1.0, df), max(0.0, (between - rest) / blocks))
 
 
 def power_slope(levels: Sequence[float], values: Sequence[float]) -> float:

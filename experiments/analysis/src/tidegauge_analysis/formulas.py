@@ -51,6 +51,7 @@ WORDS = {
     'mean_exponent': 'exponent of a power law, mean over deployments or trials, with the interval of Student',
     'exponent': 'exponent of a power law, mean over deployments or trials, or its squared error',
     'pooled': 'over all comparisons, by a model with random effects (REML), with the interval of Hartung and Knapp',
+    'pooled_blocks': 'over all comparisons and blocks, both random, with the interval of Satterthwaite',
     'percent_of': 'first in percent of the second, by logarithms, with the interval of Welch',
     'holm': 'p adjusted by Holm',
 }

@@ -238,6 +238,20 @@ def pooled(effects, variances, what, confidence=0.95, side=0):  # random effects
     found = mu + side * (side and t_quantile((1 + confidence) / 2, df) * sqrt(max(1.0, q) / fsum(weights)))
     return math.exp(found) if what == 'ratio' else found
 
+def pooled_blocks(units, what, confidence=0.95, side=0):  # two-way layout, conditions and blocks random (Satterthwaite)
+    rows, columns = [fmean(row) for row in units], [fmean(column) for column in zip(*units)]
+    a, b, grand = len(rows), len(columns), fmean(rows)
+    between, luck = b * variance(rows), a * variance(columns)
+    rest = fsum((y - r - c + grand) ** 2 for row, r in zip(units, rows) for y, c in zip(row, columns))
+    rest /= (a - 1) * (b - 1)
+    if what == 'spread':
+        return sqrt(max(0.0, between - rest) / b)
+    total = between + luck - rest
+    df = total ** 2 / (between ** 2 / (a - 1) + luck ** 2 / (b - 1) + rest ** 2 / (a - 1) / (b - 1))
+    error = sqrt(max(total, between, luck) / a / b)
+    found = grand + side * (side and t_quantile((1 + confidence) / 2, max(1.0, df)) * error)
+    return math.exp(found) if what == 'ratio' else found
+
 def holm(of, index):
     order = sorted(range(len(of)), key=of.__getitem__)
     return max(min(1.0, of[i] * (len(of) - place)) for place, i in enumerate(order[: order.index(index) + 1]))
@@ -403,7 +417,7 @@ FORMULAS = {
         runtime, histogram, timeline, field, write_amplification, failure, cell, planned, deployment_seconds,
         mean, quartile, lag_one, effective_size, mser, geometric_mean, mean_of_units, mean_difference, prior, log_ratio,
         ratio, ratio_p, further_units, log_of_limit, mean_exponent, exponent, prior_of_exponents, pooled,
-        paired_median, holm,
+        pooled_blocks, paired_median, holm,
     )
 } | {
     'throughput': lambda run: count([run]) / runtime(run),

@@ -8,7 +8,14 @@ from tidegauge_analysis.archive import Json
 from tidegauge_analysis.contrasts import FEWEST_UNITS, NO_PRIOR, Contrast, power_slope, prior_of
 from tidegauge_analysis.document import Estimate, Number
 from tidegauge_analysis.numbers import Ledger
-from tidegauge_analysis.units import NOT_POSITIVE, ONE_DEPLOYMENT, Observation, Unit
+from tidegauge_analysis.units import (
+    NOT_POSITIVE,
+    ONE_DEPLOYMENT,
+    BlockEffects,
+    Observation,
+    Unit,
+    block_effects,
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,16 @@ class Trend:
             ledger.add(self.contrast.value, '', 'exponent', what='value', **given),
             ledger.add(self.contrast.error**2, '', 'exponent', what='variance', **given),
         )
+
+    def by_block(self, ledger: Ledger) -> BlockEffects:
+        """The exponent of each block."""
+        if self.contrast is None:
+            return {}
+        found: list[tuple[float, str, Json]] = [
+            (value, 'exponent', {'levels': list(self.levels), 'units': [sets], 'prior': []})
+            for value, sets in zip(self.contrast.units, self.sets(ledger), strict=True)
+        ]
+        return block_effects([unit[0][0].block for unit in self.units], found)
 
     def sets(self, ledger: Ledger) -> list[list[str]]:
         """The numbers of each level of each unit."""

@@ -45,6 +45,13 @@ class Observation:
 
 
 Unit = tuple[Observation, ...]
+BlockEffects = dict[int, tuple[float, str, Json]]
+"""The effect of each block, with the formula that computes it and its inputs. Empty where a block has several units."""
+
+
+def block_effects(blocks: Sequence[int], effects: Sequence[tuple[float, str, Json]]) -> BlockEffects:
+    """The effects by block."""
+    return dict(zip(blocks, effects, strict=True)) if len(set(blocks)) == len(blocks) else {}
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,15 @@ class Comparison:
         """What the formulas of `recompute.py` need: the numbers of each unit."""
         first, second = (_sets(units, ledger) for units in (self.first, self.second))
         return {'first': first, 'second': second, 'prior': [number.id for number in self.prior or ()]}
+
+    def by_block(self, ledger: Ledger) -> BlockEffects:
+        """The logarithm of the ratio of each block."""
+        if self.contrast is None:
+            return {}
+        sets = (_sets(units, ledger) for units in (self.first, self.second))
+        given = [{'first': [x], 'second': [y], 'prior': []} for x, y in zip(*sets, strict=True)]
+        found = [(value, 'log_ratio', one) for value, one in zip(self.contrast.units, given, strict=True)]
+        return block_effects([unit[0].block for unit in self.first], found)
 
     def ratio(self, ledger: Ledger, confidence: float = 0.95) -> Estimate:
         """Ratio of the geometric means with its interval, or without one where there are too few units."""
