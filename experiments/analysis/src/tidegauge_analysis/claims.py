@@ -74,20 +74,34 @@ def metrics_of_claims(study: Json) -> list[Metric]:
 
 def claim_results(scope: Scope, published: Sequence[PublishedRow]) -> list[ClaimResult]:
     """Judge each claim of the study."""
-    found = [_Claim(scope, claim, published).result() for claim in scope.archive.study.get('claims', [])]
+    found = [result for _, result in _judge_all(scope, published)]
     entries = {entry['id']: entry for entry in scope.ledger.entries} if found else {}
     return [replace(one, shown=plain_text(one.sentence.text, entries)) for one in found]
 
 
 def open_levels(scope: Scope) -> dict[str, list[Combination]]:
     """The combinations of levels that undecided claims compare, by the claim's id."""
-    found: dict[str, list[Combination]] = {}
-    for claim in scope.archive.study.get('claims', []):
-        judged = _Claim(scope, claim, [])
-        result = judged.result()
-        if result.verdict == UNDECIDED:
-            found[result.id] = judged.open_levels(result)
-    return found
+    judged = _judge_all(scope, [])
+    return {result.id: claim.open_levels(result) for claim, result in judged if result.verdict == UNDECIDED}
+
+
+def _judge_all(scope: Scope, published: Sequence[PublishedRow]) -> list[tuple['_Claim', ClaimResult]]:
+    """Judge the claims, which share the error of the study: those that are not decided yet share it equally.
+
+    Source: Holm 1979, Scandinavian Journal of Statistics 6. A claim that cannot be checked needs no share.
+    """
+    claims = scope.archive.study.get('claims', [])
+    found: dict[int, tuple[_Claim, ClaimResult]] = {}
+    still_open = list(range(len(claims)))
+    while still_open:
+        alpha = scope.alpha / max(1, sum(claims[index]['parsed'] is not None for index in still_open))
+        for index in still_open:
+            claim = _Claim(scope, claims[index], published, alpha)
+            found[index] = claim, claim.result()
+        before, still_open = still_open, [index for index in still_open if found[index][1].verdict == UNDECIDED]
+        if still_open == before:
+            break
+    return [found[index] for index in range(len(claims))]
 
 
 @dataclass(frozen=True)
@@ -124,12 +138,9 @@ class _Judged:
 class _Claim:
     """Evaluates the check of one claim."""
 
-    def __init__(self, scope: Scope, claim: Json, published: Sequence[PublishedRow]) -> None:
-        self.scope, self.claim, self.published = scope, claim, published
+    def __init__(self, scope: Scope, claim: Json, published: Sequence[PublishedRow], alpha: float) -> None:
+        self.scope, self.claim, self.published, self.alpha = scope, claim, published, alpha
         self.check: Json | None = claim['parsed']
-        judged = [one for one in scope.archive.study['claims'] if one['parsed'] is not None]
-        # The claims of a study share its error (Bonferroni).
-        self.alpha = scope.alpha / max(1, len(judged))
         self.margin = max(scope.margin, 1e-9)
         self.made: list[_Judged] = []
 
