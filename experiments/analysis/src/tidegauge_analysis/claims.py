@@ -104,6 +104,16 @@ def _judge_all(scope: Scope, published: Sequence[PublishedRow]) -> list[tuple['_
     return [found[index] for index in range(len(claims))]
 
 
+def effects_in_blocks(scope: Scope) -> list[list[list[float]]]:
+    """The effects of each claim whose conditions share blocks: a row for each condition, a column for each block."""
+    found = []
+    for claim, _ in _judge_all(scope, []):
+        blocks = _common_blocks(claim.made) if len(claim.made) > 1 else []
+        if blocks:
+            found.append([[one.by_block[block][0] for block in blocks] for one in claim.made])
+    return found
+
+
 @dataclass(frozen=True)
 class _Side:
     label: str

@@ -266,13 +266,19 @@ def pool_blocks(units: ArrayLike) -> Pooled:
     count, blocks = y.shape
     if min(count, blocks) < 2:
         raise ValueError('a single condition or block has nothing to be pooled with')
-    grand, rows, columns = float(y.mean()), y.mean(axis=1), y.mean(axis=0)
-    between, luck = blocks * float(rows.var(ddof=1)), count * float(columns.var(ddof=1))
-    rest = float(((y - rows[:, None] - columns + grand) ** 2).sum()) / ((count - 1) * (blocks - 1))
+    between, luck, rest = mean_squares(y)
     total = between + luck - rest
     df = total**2 / (between**2 / (count - 1) + luck**2 / (blocks - 1) + rest**2 / ((count - 1) * (blocks - 1)))
     error = math.sqrt(max(total, between, luck) / y.size)
-    return Pooled(grand, error, max(1.0, df), max(0.0, (between - rest) / blocks))
+    return Pooled(float(y.mean()), error, max(1.0, df), max(0.0, (between - rest) / blocks))
+
+
+def mean_squares(y: Values) -> tuple[float, float, float]:
+    """The mean squares of a two-way layout: of its rows, of its columns, and of the rest."""
+    count, blocks = y.shape
+    rows, columns = y.mean(axis=1), y.mean(axis=0)
+    rest = float(((y - rows[:, None] - columns + y.mean()) ** 2).sum()) / ((count - 1) * (blocks - 1))
+    return blocks * float(rows.var(ddof=1)), count * float(columns.var(ddof=1)), rest
 
 
 def power_slope(levels: Sequence[float], values: Sequence[float]) -> float:

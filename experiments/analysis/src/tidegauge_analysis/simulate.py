@@ -4,7 +4,8 @@
 
 Takes the spread of the deployments of real results, gives all comparisons a ratio that is known, and judges such
 studies as `decide` does, block after block. Prints the share of studies with a false decision, the share of comparisons
-that are decided, and the blocks that they needed.
+that are decided, and the blocks that they needed. Claims over several conditions are judged once, with no effect:
+prints the share of studies in which one of them is decided as a difference.
 """
 
 import argparse
@@ -19,7 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidegauge_analysis.archive import read_archive
-from tidegauge_analysis.contrasts import FEWEST_UNITS, Contrast, Decision, decide, prior_of
+from tidegauge_analysis.claims import effects_in_blocks
+from tidegauge_analysis.contrasts import (
+    FEWEST_UNITS,
+    Contrast,
+    Decision,
+    decide,
+    mean_squares,
+    pool_blocks,
+    prior_of,
+)
 from tidegauge_analysis.families import contrasts_of
 from tidegauge_analysis.looks import SCHEDULE
 from tidegauge_analysis.problems import InputError, reported
@@ -86,6 +96,34 @@ def simulate(  # noqa: PLR0913
     return Rates(ratio, studies, len(spreads), false / studies, decided / total, blocks / total, once / total)
 
 
+def false_claims(
+    layouts: Sequence[Sequence[Sequence[float]]], *, studies: int, margin: float, alpha: float, seed: int
+) -> float:
+    """The share of studies that decide a claim as a difference, where none has one.
+
+    :param layouts: of each claim, the effects of its conditions in each block. Their variances are those of the
+        simulated ones: of the conditions, of what they share in a block, and of the rest
+    """
+    draws = np.random.default_rng(seed)
+    spreads = [(np.shape(layout), *_spreads(np.asarray(layout))) for layout in layouts]
+    false = 0
+    for _ in range(studies):
+        drawn = (
+            draws.normal(0, one, (rows, 1)) + draws.normal(0, luck, columns) + draws.normal(0, rest, (rows, columns))
+            for (rows, columns), one, luck, rest in spreads
+        )
+        decided = [decide(pool_blocks(effects), margin, alpha / len(spreads)) for effects in drawn]
+        false += Decision.DIFFERENT in decided
+    return false / studies
+
+
+def _spreads(effects: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Standard deviations between conditions, of what they share in a block, and of the rest."""
+    rows, columns = effects.shape
+    between, luck, rest = mean_squares(effects)
+    return math.sqrt(max(0.0, between - rest) / columns), math.sqrt(max(0.0, luck - rest) / rows), math.sqrt(rest)
+
+
 def _judge(units: NDArray[np.float64], margin: float, alpha: float) -> tuple[list[Decision], list[int]]:
     """The first decision of each comparison, and the blocks that it needed."""
     verdicts = [Decision.UNDECIDED] * len(units)
@@ -117,7 +155,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument('--studies', type=int, default=500, help='simulated studies of each ratio (default 500)')
     parser.add_argument('--drift', type=float, default=0.0, help='change of the logarithm over a study (default 0)')
     given = parser.parse_args(arguments)
-    plan = read_archive(given.results).study['analyse']
+    archive = read_archive(given.results)
+    plan = archive.study['analyse']
     spreads = spreads_of(given.results)
     rates = [
         simulate(
@@ -126,7 +165,11 @@ def main(arguments: Sequence[str]) -> int:
         )
         for ratio in RATIOS
     ]  # fmt: skip
-    sys.stdout.write(f'{json.dumps([asdict(one) for one in rates], indent=1)}\n')
+    layouts = effects_in_blocks(scope_of(archive)[0])
+    margin, alpha = float(plan['margin']), float(plan['alpha'])
+    false = false_claims(layouts, studies=given.studies, margin=margin, alpha=alpha, seed=1) if layouts else None
+    found = {'comparisons': [asdict(one) for one in rates], 'claims': len(layouts), 'false_studies': false}
+    sys.stdout.write(f'{json.dumps(found, indent=1)}\n')
     return 0
 
 
