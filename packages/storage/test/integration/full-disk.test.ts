@@ -69,7 +69,11 @@ test('a damaged line of a JSON store stays, and is not kept, until the disk has 
   await store.close();
   const [day] = globSync(join(folder, 'readings', '*.jsonl'));
   writeFileSync(day!, readFileSync(day!, 'utf8').replace('"seq":8}', '"seq":9}'));
-  const repair = (): Promise<Damage[]> => Array.fromAsync(checkFolder(folder, async () => {}, true));
+  const repair = async (): Promise<Damage[]> => {
+    const found: Damage[] = [];
+    for await (const damage of checkFolder(folder, async () => {}, true)) found.push(damage);
+    return found;
+  };
 
   for (let attempt = 0; attempt < 2; attempt++) {
     const [damage, ...more] = await repair();
