@@ -106,12 +106,8 @@ def _judge_all(scope: Scope, published: Sequence[PublishedRow]) -> list[tuple['_
 
 def effects_in_blocks(scope: Scope) -> list[list[list[float]]]:
     """The effects of each claim whose conditions share blocks: a row for each condition, a column for each block."""
-    found = []
-    for claim, _ in _judge_all(scope, []):
-        blocks = _common_blocks(claim.made) if len(claim.made) > 1 else []
-        if blocks:
-            found.append([[one.by_block[block][0] for block in blocks] for one in claim.made])
-    return found
+    layouts = [_in_blocks(claim.made) for claim, _ in _judge_all(scope, []) if len(claim.made) > 1]
+    return [_values(layout) for layout in layouts if layout]
 
 
 @dataclass(frozen=True)
@@ -279,10 +275,9 @@ class _Claim:
     def _pooled_inputs(self) -> tuple[str, Json]:
         """The formula of the pooled effect, and its inputs."""
         add = self.scope.ledger.add
-        blocks = _common_blocks(self.made)
-        if blocks:
-            effects = [[one.by_block[block] for block in blocks] for one in self.made]
-            units = [[add(value, '', name, what='value', **of).id for value, name, of in row] for row in effects]
+        layout = _in_blocks(self.made)
+        if layout:
+            units = [[add(value, '', name, what='value', **of).id for value, name, of in row] for row in layout]
             return 'pooled_blocks', {'units': units}
         numbers = [one.numbers for one in self.made if one.numbers is not None]
         return 'pooled', {
@@ -444,10 +439,7 @@ class _Claim:
             verdict = self._judgement(contrast, task.relation, self.alpha, self.alpha / comparisons)
         note = '; '.join(text for text in (note, problem) if text)
         part = replace(self._part(task, verdict, compared, self._mean(task.sides[0]), note), measure='mean')
-        side = task.sides[0]
-        return _Judged(
-            task, part, contrast, self._of_limit(side, contrast, scale), self._blocks_of(side, contrast, scale)
-        )
+        return _Judged(task, part, contrast, *self._of_limit(task.sides[0], contrast, scale))
 
     def _beside(self, side: _Side, limit: float | None) -> tuple[Contrast | None, str]:
         """The logarithm of each unit over the limit, or why there is none."""
@@ -462,29 +454,25 @@ class _Claim:
         except ValueError as problem:
             return None, str(problem)
 
-    def _of_limit(self, side: _Side, contrast: Contrast | None, scale: float | None) -> tuple[Number, Number] | None:
-        """The effect of a bound and its squared error, for pooling."""
+    def _of_limit(
+        self, side: _Side, contrast: Contrast | None, scale: float | None
+    ) -> tuple[tuple[Number, Number] | None, BlockEffects]:
+        """The effect of a bound and its squared error, and the effect of each block, for pooling."""
         if contrast is None or scale is None:
-            return None
-        of = [self.scope.ledger.set([one.number.id for one in unit]) for unit in units_of(side.observations)]
-        given: Json = {'of': of, 'limit': self.test['value'] * scale}
-        add = self.scope.ledger.add
-        return (
-            add(contrast.value, '', 'log_of_limit', what='value', **given),
-            add(contrast.error**2, '', 'log_of_limit', what='variance', **given),
-        )
-
-    def _blocks_of(self, side: _Side, contrast: Contrast | None, scale: float | None) -> BlockEffects:
-        if contrast is None or scale is None:
-            return {}
+            return None, {}
         units = units_of(side.observations)
-        sets = [self.scope.ledger.set([one.number.id for one in unit]) for unit in units]
+        of = [self.scope.ledger.set([one.number.id for one in unit]) for unit in units]
         limit = self.test['value'] * scale
-        found: list[tuple[float, str, Json]] = [
-            (value, 'log_of_limit', {'of': [of], 'limit': limit})
-            for value, of in zip(contrast.units, sets, strict=True)
+        add = self.scope.ledger.add
+        numbers = (
+            add(contrast.value, '', 'log_of_limit', what='value', of=of, limit=limit),
+            add(contrast.error**2, '', 'log_of_limit', what='variance', of=of, limit=limit),
+        )
+        effects: list[tuple[float, str, Json]] = [
+            (value, 'log_of_limit', {'of': [one], 'limit': limit})
+            for value, one in zip(contrast.units, of, strict=True)
         ]
-        return block_effects([unit[0].block for unit in units], found)
+        return numbers, block_effects([unit[0].block for unit in units], effects)
 
     def _trends(self) -> list[_Judged]:
         along = [(condition, self._along(condition, sized=True)) for condition in self.conditions]
@@ -602,16 +590,19 @@ def _pooled(made: Sequence[_Judged]) -> Pooled | None:
     contrasts = [one.contrast for one in made if one.contrast is not None and one.numbers is not None]
     if len(contrasts) < 2 or len(contrasts) < len(made):
         return None
-    blocks = _common_blocks(made)
-    if blocks:
-        effects = [[one.by_block[block][0] for block in blocks] for one in made]
-        return pool_blocks(effects)
+    layout = _in_blocks(made)
+    if layout:
+        return pool_blocks(_values(layout))
     if any(one.by_block for one in made):
         return None
     return pool([one.value for one in contrasts], [one.error**2 for one in contrasts])
 
 
-def _common_blocks(made: Sequence[_Judged]) -> list[int]:
-    """The blocks that all comparisons have; none where these are too few."""
+def _in_blocks(made: Sequence[_Judged]) -> list[list[tuple[float, str, Json]]]:
+    """The effects in the blocks that all comparisons have, a row for each comparison; none where these are too few."""
     blocks = sorted(set.intersection(*({*one.by_block} for one in made)))
-    return blocks if len(blocks) >= FEWEST_UNITS else []
+    return [[one.by_block[block] for block in blocks] for one in made] if len(blocks) >= FEWEST_UNITS else []
+
+
+def _values(layout: Sequence[Sequence[tuple[float, str, Json]]]) -> list[list[float]]:
+    return [[value for value, _, _ in row] for row in layout]

@@ -32,8 +32,10 @@ from tidegauge_analysis.contrasts import (
 )
 from tidegauge_analysis.families import contrasts_of
 from tidegauge_analysis.looks import SCHEDULE
+from tidegauge_analysis.metrics import Metric
 from tidegauge_analysis.problems import InputError, reported
 from tidegauge_analysis.report import scope_of
+from tidegauge_analysis.scope import Scope
 
 RATIOS = (1.0, 1.02, 1.1, 1.3)
 """Planted truths: none, within the margin, and beyond it."""
@@ -57,13 +59,12 @@ class Rates:
     """Share of the comparisons that a study of so many blocks, judged once, decides."""
 
 
-def spreads_of(results: Path) -> list[float]:
-    """The standard deviation of the log ratio of a deployment, for each comparison of a results directory.
+def spreads_of(scope: Scope, metrics: Sequence[Metric]) -> list[float]:
+    """The standard deviation of the log ratio of a deployment, for each comparison of results.
 
-    :raises ArchiveError: it is no results directory, or a file is missing or damaged
     :raises InputError: no comparison has three deployments
     """
-    scope, metrics, _ = scope_of(read_archive(results))
+    results = scope.archive.path
     found = [float(np.std(one.units, ddof=1)) for one in contrasts_of(scope, metrics)]
     if not found:
         raise InputError(f'{results}: no comparison has {FEWEST_UNITS} deployments, so that nothing shows their spread')
@@ -156,17 +157,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument('--drift', type=float, default=0.0, help='change of the logarithm over a study (default 0)')
     given = parser.parse_args(arguments)
     archive = read_archive(given.results)
-    plan = archive.study['analyse']
-    spreads = spreads_of(given.results)
+    scope, metrics, _ = scope_of(archive)
+    margin, alpha = (float(archive.study['analyse'][name]) for name in ('margin', 'alpha'))
+    spreads, layouts = spreads_of(scope, metrics), effects_in_blocks(scope)
     rates = [
-        simulate(
-            spreads, ratio, studies=given.studies, margin=float(plan['margin']), alpha=float(plan['alpha']),
-            drift=given.drift, seed=1,
-        )
+        simulate(spreads, ratio, studies=given.studies, margin=margin, alpha=alpha, drift=given.drift, seed=1)
         for ratio in RATIOS
-    ]  # fmt: skip
-    layouts = effects_in_blocks(scope_of(archive)[0])
-    margin, alpha = float(plan['margin']), float(plan['alpha'])
+    ]
     false = false_claims(layouts, studies=given.studies, margin=margin, alpha=alpha, seed=1) if layouts else None
     found = {'comparisons': [asdict(one) for one in rates], 'claims': len(layouts), 'false_studies': false}
     sys.stdout.write(f'{json.dumps(found, indent=1)}\n')

@@ -15,6 +15,7 @@ from tidegauge_analysis.units import (
     Observation,
     Unit,
     block_effects,
+    prior_numbers,
 )
 
 
@@ -106,12 +107,9 @@ def with_trend_priors(ledger: Ledger, trends: Sequence[Trend]) -> list[Trend]:
     if found == NO_PRIOR:
         return list(trends)
     given = [[list(one.levels), one.sets(ledger)] for one, _ in known]
-    df, variance = (
-        ledger.add(value, '', 'prior_of_exponents', what=what, trends=given)
-        for what, value in (('df', found.df), ('variance', found.variance))
-    )
+    numbers = prior_numbers(ledger, found, 'prior_of_exponents', {'trends': given})
     return [
-        one if one.contrast is None else replace(one, contrast=replace(one.contrast, prior=found), prior=(df, variance))
+        one if one.contrast is None else replace(one, contrast=replace(one.contrast, prior=found), prior=numbers)
         for one in trends
     ]
 

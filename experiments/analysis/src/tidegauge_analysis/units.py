@@ -182,6 +182,14 @@ def with_priors(ledger: Ledger, comparisons: Sequence[Comparison]) -> list[Compa
     return [_moderated(one, priors.get(one.kind)) for one in comparisons]
 
 
+def prior_numbers(ledger: Ledger, prior: Prior, formula: str, given: Json) -> tuple[Number, Number]:
+    """The degrees of freedom and the variance of a prior, with what recomputes them."""
+    return (
+        ledger.add(prior.df, '', formula, what='df', **given),
+        ledger.add(prior.variance, '', formula, what='variance', **given),
+    )
+
+
 def logs_of(first: Sequence[Unit], second: Sequence[Unit]) -> list[float]:
     """The logarithm of the ratio of each unit."""
     return [
@@ -262,11 +270,7 @@ def _prior(ledger: Ledger, comparisons: Sequence[Comparison]) -> tuple[Prior, tu
     if found == NO_PRIOR:
         return found, None
     given = [[_sets(one.first, ledger), _sets(one.second, ledger)] for one in comparisons]
-    df, variance = (
-        ledger.add(value, '', 'prior', what=what, contrasts=given)
-        for what, value in (('df', found.df), ('variance', found.variance))
-    )
-    return found, (df, variance)
+    return found, prior_numbers(ledger, found, 'prior', {'contrasts': given})
 
 
 def _moderated(one: Comparison, prior: tuple[Prior, tuple[Number, Number] | None] | None) -> Comparison:
