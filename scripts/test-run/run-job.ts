@@ -11,11 +11,6 @@ import { type Job, SUITES } from './suites.ts';
 
 /** Environment variable that marks every process of a job, so that all of them can be ended. */
 const MARK = 'TIDEGAUGE_TEST_JOB';
-/**
- * The longest tests take four minutes. Some build the images of a stack first, and a shared machine can be five times slower for
- * half an hour: then tests that waited for nothing exceeded ten minutes.
- */
-const TEST_TIMEOUT_MS = 1_800_000;
 /** A job may also install or build its servers. */
 const JOB_TIMEOUT_MS = 2_400_000;
 const LEFT_OVER_MS = 5000;
@@ -73,7 +68,7 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
     // Servers of the tests run as other users.
     await chmod(directory, 0o711);
     await chmod(temporary, 0o1777);
-    const [program, args] = commandFor(job, recordsFile, options.names);
+    const [program, args] = commandFor(job, options.names);
     let output = '';
     let part = '';
     const running = startProcess({
@@ -129,19 +124,13 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
 
 const isPython = ({ suite }: Job): boolean => SUITES[suite]?.folders !== undefined;
 
-function commandFor(job: Job, recordsFile: string, names: string | null): [string, string[]] {
+function commandFor(job: Job, names: string | null): [string, string[]] {
   if (isPython(job)) {
     const chosen = names === null ? [] : ['-k', names];
     return [PYTHON, ['-m', 'pytest', '-q', '-p', 'pytest_records', ...chosen, ...job.files]];
   }
-  const reporter = [
-    `--test-reporter=${HERE}node-reporter.ts`,
-    `--test-reporter-destination=${recordsFile}`,
-    ...(names === null ? [] : [`--test-name-pattern=${names}`]),
-  ];
   // All files of a job in its one process.
-  const run = ['--test', '--test-isolation=none', `--test-timeout=${TEST_TIMEOUT_MS}`];
-  return [NODE, [...run, ...reporter, ...job.files]];
+  return [NODE, [`${HERE}test-files.ts`, names ?? '', ...job.files]];
 }
 
 /** Ends processes that carry the mark; resolves to those that did not end within their time. */

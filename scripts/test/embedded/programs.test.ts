@@ -73,19 +73,19 @@ function mistakesFor(given: Command<Schema> | Service<Schema>) {
   return { known, hasBad: refused !== undefined, args: [...requiredArguments(given), `${known}x`, ...bad] };
 }
 
-describe('every program of tidegauge, and every npm script that runs a program of ours', async () => {
-  const programs = await listPrograms();
-  const commands = programs.flatMap(({ script, program }) =>
-    commandLines(program).map(([args, given]) => ({ script, args, given, mistakes: mistakesFor(given) })),
-  );
-  const ended = await walk([
-    ...commands.flatMap(({ script, args, mistakes }) => [
-      { script, args: [...args, '--help'] },
-      { script, args: [...args, ...mistakes.args] },
-    ]),
-    ...MISTAKES.map(({ bench, args }) => ({ script: `bench ${bench}`, args })),
-  ]);
+const programs = await listPrograms();
+const commands = programs.flatMap(({ script, program }) =>
+  commandLines(program).map(([args, given]) => ({ script, args, given, mistakes: mistakesFor(given) })),
+);
+const ended = await walk([
+  ...commands.flatMap(({ script, args, mistakes }) => [
+    { script, args: [...args, '--help'] },
+    { script, args: [...args, ...mistakes.args] },
+  ]),
+  ...MISTAKES.map(({ bench, args }) => ({ script: `bench ${bench}`, args })),
+]);
 
+describe('every program of tidegauge, and every npm script that runs a program of ours', () => {
   for (const [index, { script, args, given, mistakes }] of commands.entries()) {
     const name = [script, ...args].join(' ');
 

@@ -29,7 +29,7 @@ function leftOver(directory: string): string[] {
         return '';
       }
     })
-    .filter((text) => text.includes(directory) && !text.includes('--test'));
+    .filter((text) => text.includes(directory) && !text.includes('test-files.ts'));
 }
 
 async function until<T>(ask: () => Promise<T>, done: (answer: T) => boolean, timeoutMs = 20_000): Promise<T> {

@@ -76,6 +76,36 @@ test('a file that cannot be loaded fails its job, and so does a process that end
   }
 });
 
+test('an error that nobody caught ends the job at once, and is printed', async () => {
+  const thrown = `setTimeout(() => { throw new Error('too late'); })`;
+  const rejected = `void Promise.reject(new Error('too late'))`;
+  for (const [index, mistake] of [thrown, rejected].entries()) {
+    const path = file(
+      `late-${index}.test.mjs`,
+      `import { test } from 'node:test';
+       test('waits for an hour', async () => { ${mistake}; await new Promise((resolve) => setTimeout(resolve, 3_600_000)); });`,
+    );
+    const { problems, output } = await run(path);
+    assert.deepEqual(problems, ['job: exit code 1, and no failed test']);
+    assert.match(output, new RegExp(`nobody caught Error: too late\\n.*${path}`));
+  }
+});
+
+test('no hook follows the promises of a test', async () => {
+  const path = file(
+    'promises.test.mjs',
+    `import { executionAsyncId } from 'node:async_hooks';
+     import { test } from 'node:test';
+     // A promise has an identifier only while a hook is active.
+     test('awaits', async () => { await null; if (executionAsyncId() !== 0) throw new Error('it has one'); });`,
+  );
+  const { records } = await run(path);
+  assert.deepEqual(
+    records.map(({ outcome }) => outcome),
+    ['passed'],
+  );
+});
+
 test('a process that a job leaves is ended, and fails the job', async () => {
   const path = file(
     'leaves.test.mjs',

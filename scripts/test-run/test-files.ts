@@ -1,0 +1,42 @@
+// Runs test files in one process, one file after the other: `node test-files.ts NAMES FILE...`. NAMES is a regular
+// expression; tests whose name does not match do not run. Writes a record of each test to the file TEST_RECORDS.
+import { createHook } from 'node:async_hooks';
+import { createWriteStream } from 'node:fs';
+import { run } from 'node:test';
+import { inspect } from 'node:util';
+import report from './node-reporter.ts';
+
+/**
+ * The longest tests take four minutes. Some build the images of a stack first, and a shared machine can be five times slower for
+ * half an hour: then tests that waited for nothing exceeded ten minutes.
+ */
+const TEST_TIMEOUT_MS = 1_800_000;
+
+// node:test follows every promise with a hook, to tell which test threw an error that nobody caught. Each `await` takes ten
+// times as long with it. Without promises the hook only finds the suite of a test. Such an error ends the process, and its
+// stack names the test.
+const hook = createHook({ trackPromises: false });
+const [noPromises] = Object.getOwnPropertySymbols(hook).filter(
+  ({ description }) => description === 'kNoPromiseHook',
+);
+const AsyncHook = Object.getPrototypeOf(hook);
+const { enable } = AsyncHook;
+AsyncHook.enable = function enableWithoutPromises(this: typeof hook) {
+  Object.assign(this, { [noPromises!]: true });
+  return enable.call(this);
+};
+for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(event, (error: unknown) => {
+    process.stderr.write(`nobody caught ${inspect(error)}\n`);
+    process.exit(1);
+  });
+}
+
+// A test file that starts itself as a program reads its arguments.
+const [names, ...files] = process.argv.splice(2);
+run({ files, isolation: 'none', timeout: TEST_TIMEOUT_MS, ...(names ? { testNamePatterns: names } : {}) })
+  .on('test:fail', () => {
+    process.exitCode = 1;
+  })
+  .compose(report)
+  .pipe(createWriteStream(process.env.TEST_RECORDS!));
