@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
 import { didYouMean } from '@tidegauge/text';
 import { ROOT, setUpAnalysis, setUpPython } from './setup.js';
-import { defaultProcesses, lanesOf, leaveOutStacks, takeJob } from './test-run/lanes.ts';
+import { defaultProcesses, inOrderOf, lanesOf, leaveOutProofs, takeJob } from './test-run/lanes.ts';
 import { summarize, type TestRecord } from './test-run/records.ts';
 import { repeatsOf, withFlaky } from './test-run/repeats.ts';
 import { endJobs, type JobResult, runJob } from './test-run/run-job.ts';
@@ -38,8 +38,9 @@ Options:
                     Without a suite, files of every suite are searched.
   --names PATTERN   only tests whose name matches (a regular expression; for Python, an expression of pytest -k)
   --install         install missing servers (on Debian as root) and build missing tools
-  --processes N     how many test processes run at once; default: ${defaultProcesses([], CORES)}, and one more for the suite stack
-  --minutes N       start no stack after this time; the end of the run names those that did not run
+  --processes N     how many test processes run at once; default: ${defaultProcesses([], CORES)}, and one more for the suite proofs
+  --minutes N       start no proof after this time; the end of the run names those that did not run
+  --order TEXT      run the proofs in an order that this text decides. Default: by name
   --repeat          run files with failed tests once more, alone, after all others. Tests that pass then are named as
                     flaky, which is a mistake to correct, and do not fail the run. At most ${MOST_REPEATED} files are repeated.
   --help            print this text
@@ -56,6 +57,7 @@ const options = {
   install: { type: 'boolean', default: process.env.CI === 'true' },
   processes: { type: 'string' },
   minutes: { type: 'string' },
+  order: { type: 'string' },
   repeat: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
@@ -84,6 +86,7 @@ const suites = positionals.length > 0 ? positionals : whenUnnamed;
 let jobs: Job[] = [];
 try {
   jobs = jobsOf(suites, values.files, ROOT);
+  if (values.order !== undefined) jobs = inOrderOf(values.order, jobs);
 } catch (error) {
   refuse(SCRIPT, (error as Error).message);
 }
@@ -160,7 +163,7 @@ process.stdout.write(
 process.exitCode = problems.length > 0 || records.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 
 function nextJob(lane: readonly Job[][]): Job | undefined {
-  if (performance.now() - began > limit * 60_000) leftOut.push(...leaveOutStacks(lanes));
+  if (performance.now() - began > limit * 60_000) leftOut.push(...leaveOutProofs(lanes));
   return takeJob(lane);
 }
 

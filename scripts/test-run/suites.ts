@@ -35,6 +35,8 @@ const inEach = (path: string): string[] => [
   `{packages,services,apps,clients}/*/test/${path}`,
   `{lab,loadtests,bench,experiments,dashboards,stacks,scripts}/test/${path}`,
 ];
+/** The conformance suite on clusters, and on stores that no stack has. */
+const LONG_CONFORMANCE = 'packages/storage/test/conformance/{cassandra-3,citus,hbase-3,influxdb}.test.ts';
 const EMBEDDED_STORES = 'packages/storage/test/conformance/{sqlite,json,null,stores}.test.ts';
 
 /** Suites by name, in the order in which they start. The Python tests wait most of the time, so others run beside them. */
@@ -58,14 +60,14 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     summary: 'SQLite and JSON stores, and the whole pipeline',
     files: [EMBEDDED_STORES, ...inEach('embedded/**/*.test.ts')],
   },
-  stack: {
-    summary: 'the stacks on Docker engines; needs root',
-    files: inEach('stack/**/*.test.ts'),
+  proofs: {
+    summary: 'long tests: stacks, clusters of three nodes, other systems; needs root',
+    files: [LONG_CONFORMANCE, ...inEach('proof/**/*.test.ts')],
   },
   servers: {
     summary: 'everything that needs a real broker, database, browser or load generator',
     files: [...inEach('conformance/**/*.test.ts'), ...inEach('integration/**/*.test.ts')],
-    exclude: [EMBEDDED_STORES],
+    exclude: [EMBEDDED_STORES, LONG_CONFORMANCE],
     // The start of a browser takes longer than many of its tests.
     sharing: { name: 'live page', files: 'services/api/test/integration/page*.test.ts', filesPerProcess: 4 },
   },

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultProcesses, lanesOf, leaveOutStacks, takeJob } from '../../test-run/lanes.ts';
+import { defaultProcesses, inOrderOf, lanesOf, leaveOutProofs, takeJob } from '../../test-run/lanes.ts';
 import type { Job } from '../../test-run/suites.ts';
 
 const job = (suite: string, name: string): Job => ({ suite, name, files: [`${name}.test.ts`] });
-const STACKS = [job('stack', 'boards'), job('stack', 'carry'), job('stack', 'swarm-3')];
-const CLUSTERS = [job('servers', 'cassandra-3'), job('servers', 'hbase-3')];
+const PROOFS = [job('proofs', 'boards'), job('proofs', 'carry'), job('proofs', 'cassandra-3')];
 const OTHERS = [job('unit', 'first'), job('servers', 'second'), job('embedded', 'third')];
-const JOBS = [...OTHERS, ...STACKS, ...CLUSTERS];
+const JOBS = [...OTHERS, ...PROOFS];
+const namesOf = (jobs: readonly Job[]): string[] => jobs.map(({ name }) => name);
 
 /** Takes one job for each lane in turns until none is left. */
 function play(processes: number, jobs: readonly Job[] = JOBS): (string | undefined)[][] {
@@ -20,32 +20,30 @@ function play(processes: number, jobs: readonly Job[] = JOBS): (string | undefin
   }
 }
 
-test('two clusters never run at once, nor two stacks while other jobs are left, and every job runs once', () => {
+test('two proofs never run at once while other jobs are left, and every job runs once', () => {
   for (const processes of [1, 2, 3, 5, 20]) {
     const turns = play(processes);
     const countIn = (turn: readonly (string | undefined)[], jobs: readonly Job[]): number =>
       jobs.filter(({ name }) => turn.includes(name)).length;
-    for (const turn of turns) {
-      assert.ok(countIn(turn, CLUSTERS) <= 1, `${processes}: ${turn}`);
-      assert.ok(countIn(turn, STACKS) <= (countIn(turn, OTHERS) === 0 ? 2 : 1), `${processes}: ${turn}`);
-    }
+    for (const turn of turns)
+      assert.ok(countIn(turn, PROOFS) <= (countIn(turn, OTHERS) === 0 ? 2 : 1), `${processes}: ${turn}`);
     const ran = turns.flat().filter((name) => name !== undefined);
-    assert.deepEqual(ran.toSorted(), JOBS.map(({ name }) => name).toSorted());
+    assert.deepEqual(ran.toSorted(), namesOf(JOBS).toSorted());
   }
 });
 
-test('stacks and clusters start first, in parallel with other tests, and their processes help with these', () => {
-  assert.deepEqual(play(3), [
-    ['boards', 'cassandra-3', 'first'],
-    ['carry', 'hbase-3', 'second'],
-    ['swarm-3', 'third', undefined],
+test('proofs start first, beside other tests, and two processes run them at the end', () => {
+  assert.deepEqual(play(2), [
+    ['boards', 'first'],
+    ['carry', 'second'],
+    ['cassandra-3', 'third'],
   ]);
-  const more = [...JOBS, job('stack', 'tls'), job('stack', 'units')];
-  assert.deepEqual(play(3, more).at(-1), ['tls', 'units', undefined]);
-  assert.deepEqual(play(4), [
-    ['boards', 'cassandra-3', 'first', 'second'],
-    ['carry', 'hbase-3', 'third', undefined],
-    ['swarm-3', undefined, undefined, undefined],
+  const more = [...JOBS, job('proofs', 'tls'), job('proofs', 'units')];
+  assert.deepEqual(play(2, more).at(-1), ['tls', 'units']);
+  assert.deepEqual(play(3), [
+    ['boards', 'first', 'second'],
+    ['carry', 'third', undefined],
+    ['cassandra-3', undefined, undefined],
   ]);
   assert.deepEqual(play(2, OTHERS), [
     ['first', 'second'],
@@ -53,20 +51,32 @@ test('stacks and clusters start first, in parallel with other tests, and their p
   ]);
 });
 
-test('there is one more process than cores, and another one if there are stacks', () => {
+test('there is one more process than cores, and another one if there are proofs', () => {
   assert.equal(defaultProcesses(OTHERS, 1), 3);
   assert.equal(defaultProcesses(OTHERS, 4), 5);
   assert.equal(defaultProcesses(JOBS, 2), 4);
 });
 
-test('the stacks that have not started can be left out, and only they', () => {
+test('the proofs that have not started can be left out, and only they', () => {
   for (const processes of [1, 2, 3]) {
     const lanes = lanesOf(JOBS, processes);
     assert.equal(takeJob(lanes[0]!)?.name, 'boards');
-    assert.deepEqual(leaveOutStacks(lanes), STACKS.slice(1));
-    assert.deepEqual(leaveOutStacks(lanes), []);
+    assert.deepEqual(leaveOutProofs(lanes), PROOFS.slice(1));
+    assert.deepEqual(leaveOutProofs(lanes), []);
     const left: string[] = [];
     for (const lane of lanes) for (let next = takeJob(lane); next; next = takeJob(lane)) left.push(next.name);
-    assert.deepEqual(left.toSorted(), [...CLUSTERS, ...OTHERS].map(({ name }) => name).toSorted());
+    assert.deepEqual(left.toSorted(), namesOf(OTHERS).toSorted());
   }
+});
+
+test('a text decides the order of the proofs, and each of them is the first one for some text', () => {
+  assert.deepEqual(inOrderOf('one', JOBS), inOrderOf('one', JOBS));
+  const first = new Set<string>();
+  for (let text = 0; text < 100; text++) {
+    const ordered = namesOf(inOrderOf(String(text), JOBS));
+    assert.deepEqual(ordered.slice(0, OTHERS.length), namesOf(OTHERS));
+    assert.deepEqual(ordered.toSorted(), namesOf(JOBS).toSorted());
+    first.add(ordered[OTHERS.length]!);
+  }
+  assert.deepEqual([...first].toSorted(), namesOf(PROOFS).toSorted());
 });

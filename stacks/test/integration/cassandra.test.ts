@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { temporaryDirectory } from '@tidegauge/lab';
 import { ROOT, readVariables } from '../stack-files.ts';
 
-// The decisions of start.sh before it starts the server. The server itself runs in test/stack/cassandra.test.ts.
+// The decisions of start.sh before it starts the server. The server itself runs in test/proof/cassandra.test.ts.
 
 const folder = temporaryDirectory('cassandra-start');
 after(() => folder.remove());

@@ -25,7 +25,7 @@ ${['mosquitto', 'broker-metrics'].map((name) => `  ${name}: { deploy: { replicas
 const started =
   process.env.STACKS?.split(',').includes('hbase') === true
     ? await startOrSkip('docker', () => startBoards(1, { memory: 2 ** 30 }))
-    : { skip: 'takes minutes: STACKS=hbase npm test -- stack' };
+    : { skip: 'takes minutes: STACKS=hbase npm test -- proofs' };
 const skip = 'skip' in started ? started.skip : false;
 const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
 const [board] = (boards ?? []) as [Board];

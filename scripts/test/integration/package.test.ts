@@ -10,7 +10,7 @@ import mqtt from 'mqtt';
 import { packFolder } from '../../pack-folder.ts';
 import { buildPackage } from '../../package/build-package.ts';
 import { NODE, ROOT } from '../../setup.js';
-import { startPipelineOf } from './pipeline-process.ts';
+import { startPipelineOf } from '../embedded/pipeline-process.ts';
 
 const MOST_BYTES = 25e6;
 const root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string };
