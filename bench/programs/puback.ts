@@ -17,9 +17,10 @@ import { seeded } from '@tidegauge/workload';
 import { markdownTable } from '../src/added-tables.ts';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
 import { type Cut, summaryOf } from '../src/power-cuts/judge.ts';
-import { type CutOptions, cutPower, killProcess, RATE } from '../src/power-cuts/measure-cuts.ts';
+import { type CutOptions, cutPower, killProcess } from '../src/power-cuts/measure-cuts.ts';
 import { FAULTS, type PubackResult, pubackRows } from '../src/power-cuts/puback-table.ts';
 import { brokerTarget, type CutTarget, cutTarget, mosquittoTarget } from '../src/power-cuts/targets.ts';
+import { RATE } from '../src/power-cuts/traffic.ts';
 
 /**
  * `npm run bench -- puback`: which acknowledged messages brokers and direct mode lose when they are killed, and when the

@@ -8,10 +8,7 @@ import { writtenBytes } from '@tidegauge/test-support/process-usage';
 import type { SeededRandom } from '@tidegauge/workload';
 import { type Cut, judgeCut } from './judge.ts';
 import type { CutTarget } from './targets.ts';
-import { Traffic } from './traffic.ts';
 
-/** Messages per second, at most. */
-export const RATE = 200;
 const AFTER_CUT_MS = 100;
 const FIRST_MS = 30_000;
 
@@ -28,8 +25,8 @@ export interface PowerCuts {
   readonly cuts: readonly Cut[];
   /** Messages acknowledged before the last cut. */
   readonly acknowledged: number;
-  /** Bytes that the process wrote for each message that was acknowledged until the end. */
-  readonly bytesPerMessage: number;
+  /** Bytes that the process wrote for each message that was acknowledged until the end; null without one process. */
+  readonly bytesPerMessage: number | null;
 }
 
 /**
@@ -45,14 +42,12 @@ export async function cutPower(
 ): Promise<PowerCuts> {
   const closers = new Closers();
   try {
-    const { url, pid } = await target.start(disk.path, closers);
-    const before = writtenBytes(pid);
-    const traffic = await Traffic.start(url, RATE, target.payload);
-    closers.add(() => traffic.stop());
+    const { source, pid } = await target.start(disk.path, closers);
+    const before = pid === null ? 0 : writtenBytes(pid);
     const results: Cut[] = [];
     while (results.length < cuts) {
       await sleep(random.double() * pauseMs, undefined, { signal });
-      const acknowledged = traffic.acknowledged();
+      const acknowledged = source.acknowledged();
       const at = performance.now();
       const cut = await disk.cut();
       try {
@@ -62,11 +57,11 @@ export async function cutPower(
       }
       tell(results.length, cuts);
     }
-    const acknowledged = traffic.acknowledged().length;
+    const acknowledged = source.acknowledged().length;
     return {
       cuts: results,
       acknowledged: results.at(-1)!.acknowledged,
-      bytesPerMessage: (writtenBytes(pid) - before) / acknowledged,
+      bytesPerMessage: pid === null ? null : (writtenBytes(pid) - before) / acknowledged,
     };
   } finally {
     await closers.close();
@@ -99,16 +94,15 @@ export async function cutUnsynced(
     });
     // The torn write came before the process was ready, so nothing was acknowledged.
     if (running === undefined) return null;
-    const traffic = await Traffic.start(running.url, RATE, target.payload);
-    closers.add(() => traffic.stop());
+    const { source } = running;
     // A spool acknowledges when the store has refused a batch for some time.
-    await until(FIRST_MS, () => disk.isCut || traffic.allAcknowledged.length > 0, signal);
+    await until(FIRST_MS, () => disk.isCut || source.allAcknowledged.length > 0, signal);
     if (await until(mostMs, () => disk.isCut, signal)) torn += 1;
     const held = await disk.cut();
     const at = performance.now();
     // Without its disk, nothing may be acknowledged.
     await sleep(AFTER_CUT_MS);
-    const acknowledged = [...traffic.allAcknowledged];
+    const acknowledged = [...source.allAcknowledged];
     await running.kill();
     const cut = judgeCut(acknowledged, at, await target.found(held));
     tell(number + 1, cuts);
@@ -168,12 +162,10 @@ export async function killProcess(
     const folder = join(directory, `kill-${number}`);
     mkdirSync(folder);
     closers.add(async () => rmSync(folder, { recursive: true }));
-    const { url, kill } = await target.start(folder, closers);
-    const traffic = await Traffic.start(url, RATE, target.payload);
-    closers.add(() => traffic.stop());
+    const { source, kill } = await target.start(folder, closers);
     // At least half of the pause, so that messages were acknowledged.
     await sleep(((1 + random.double()) / 2) * pauseMs, undefined, { signal });
-    const acknowledged = traffic.acknowledged();
+    const acknowledged = source.acknowledged();
     const at = performance.now();
     await kill();
     return judgeCut(acknowledged, at, await target.found(folder));

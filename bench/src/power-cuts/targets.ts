@@ -1,16 +1,22 @@
-import { rmSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { appendFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
 import { startEmbeddedBroker, startMosquitto } from '@tidegauge/lab';
 import type { AnyBroker } from '@tidegauge/lab/any-broker';
 import { Closers } from '@tidegauge/loadtests/targets/closers';
 import { provideFolder } from '@tidegauge/loadtests/targets/targets';
 import { freePort, runProgram } from '@tidegauge/process';
+import type { MissingDocument } from '@tidegauge/readings';
+import { fetchFor } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt from 'mqtt';
-import { DEVICES, numberIn, type Payload } from './traffic.ts';
+import { Rounds } from './rounds.ts';
+import { DEVICES, deviceOf, numberIn, type Payload, type Source, sequenceOf, Traffic } from './traffic.ts';
 
+const TIDEGAUGE = fileURLToPath(new URL('../../../apps/tidegauge/src/main.ts', import.meta.url));
 const DRAIN_MS = 120_000;
 /** A broker that delivers nothing for this time does not have the rest of the messages. */
 const SILENT_MS = 30_000;
@@ -19,34 +25,47 @@ const TOPIC = 'sensors/power-cuts/#';
 const END = 'end';
 
 export interface Running {
-  /** What sensors publish to. */
-  readonly url: string;
-  readonly pid: number;
+  /** What writes, and records what was acknowledged. It stops before the process does. */
+  readonly source: Source;
+  /** null: programs run one after the other. */
+  readonly pid: number | null;
   /** Ends the process with SIGKILL, which is sent before the first wait. */
   kill(): Promise<void>;
 }
 
 /** A process that is killed, or whose files are on a disk of which the power is cut. */
 export interface CutTarget {
-  readonly payload: Payload;
   /** Whether a loss is a failure. It is none where the program only measures what another one loses. */
   readonly mustKeep: boolean;
   /** Files that it writes in place, relative to its disk: any of these can get a torn write. */
   readonly files: readonly string[];
-  /** Starts it on an empty disk. */
+  /** Starts it on an empty disk, and begins to publish. */
   start(disk: string, closers: Closers): Promise<Running>;
-  /** The numbers of all messages that are found on a disk after the cut or the kill; null when the session is lost. */
+  /**
+   * The numbers of all messages that are found on a disk after the cut or the kill; null when the session is lost.
+   *
+   * @throws {Error} when what is on the disk cannot be used, or is wrong
+   */
   found(disk: string): Promise<ReadonlySet<number> | null>;
 }
 
-export const TARGETS = ['sqlite', 'json', 'spool', 'quarantine', 'mosquitto'] as const;
+export const TARGETS = [
+  'sqlite',
+  'json',
+  'spool',
+  'quarantine',
+  'ledger',
+  'backup',
+  'copy',
+  'mosquitto',
+] as const;
 export type TargetName = (typeof TARGETS)[number];
 
 /** @param conf further lines of mosquitto.conf */
 export function cutTarget(name: TargetName, conf: readonly string[]): CutTarget {
   switch (name) {
     case 'sqlite':
-      return storeTarget((disk) => `sqlite:${join(disk, 'readings.db')}`, ['readings.db', 'readings.db-wal']);
+      return storeTarget(sqliteOn, ['readings.db', 'readings.db-wal']);
     case 'json':
       return storeTarget(
         (disk) => `json:${join(disk, 'readings')}`,
@@ -56,37 +75,48 @@ export function cutTarget(name: TargetName, conf: readonly string[]): CutTarget 
       return SPOOL;
     case 'quarantine':
       return QUARANTINE;
+    case 'ledger':
+      return LEDGER;
+    case 'backup':
+      return BACKUP;
+    case 'copy':
+      return COPY;
     case 'mosquitto':
       return mosquittoTarget(conf);
   }
 }
 
 /** Ingest that listens for sensors. An acknowledged message is in the store, the spool or the quarantine. */
-async function startIngest(store: string, disk: string, closers: Closers): Promise<Running> {
+async function startIngest(
+  store: string,
+  disk: string,
+  payload: Payload,
+  closers: Closers,
+): Promise<Running> {
   const url = `mqtt://127.0.0.1:${await freePort()}`;
   const ingest = await startIngestProcess({ STORE: store, LISTEN: url, DATA_DIR: join(disk, 'data') });
   closers.add(() => ingest.stop());
-  return { url, pid: ingest.pid, kill: () => ingest.kill() };
+  const source = await Traffic.start(url, payload);
+  closers.add(() => source.stop());
+  return { source, pid: ingest.pid, kill: () => ingest.kill() };
 }
 
 function storeTarget(storeOn: (disk: string) => string, files: readonly string[]): CutTarget {
   return {
-    payload: 'reading',
     mustKeep: true,
     files,
-    start: (disk, closers) => startIngest(storeOn(disk), disk, closers),
+    start: (disk, closers) => startIngest(storeOn(disk), disk, 'reading', closers),
     found: (disk) => numbersIn(storeOn(disk)),
   };
 }
 
 /** The store is locked by another process, so that ingest acknowledges from the spool. */
 const SPOOL: CutTarget = {
-  payload: 'reading',
   mustKeep: true,
   files: [0, 1].map((number) => `data/spool/tidegauge-ingest/${String(number).padStart(12, '0')}.spool`),
   async start(disk, closers) {
     const file = join(provideFolder(closers), 'locked.db');
-    const running = await startIngest(`sqlite:${file}?busy=200`, disk, closers);
+    const running = await startIngest(`sqlite:${file}?busy=200`, disk, 'reading', closers);
     const lock = new DatabaseSync(file);
     lock.exec('begin immediate');
     closers.add(async () => lock.close());
@@ -112,10 +142,9 @@ const SPOOL: CutTarget = {
 };
 
 const QUARANTINE: CutTarget = {
-  payload: 'undecodable',
   mustKeep: true,
   files: ['data/tidegauge-ingest.quarantine.db', 'data/tidegauge-ingest.quarantine.db-wal'],
-  start: (disk, closers) => startIngest(`sqlite:${join(disk, 'readings.db')}`, disk, closers),
+  start: (disk, closers) => startIngest(sqliteOn(disk), disk, 'undecodable', closers),
   async found(disk) {
     const quarantine = new DatabaseSync(join(disk, 'data', 'tidegauge-ingest.quarantine.db'));
     try {
@@ -126,6 +155,94 @@ const QUARANTINE: CutTarget = {
     }
   },
 };
+
+/** Some numbers are left out: after the cut the ledger must name them, and those that the store lost, and no others. */
+const LEDGER: CutTarget = {
+  mustKeep: true,
+  files: ['data/tidegauge-ingest.ledger'],
+  start: (disk, closers) => startIngest(sqliteOn(disk), disk, 'numbered', closers),
+  async found(disk) {
+    const data = join(disk, 'data');
+    // The kernel is the same one, so ingest takes this for a kill. A torn end makes it compare the store, as after a cut.
+    appendFileSync(join(data, 'tidegauge-ingest.ledger'), '\0');
+    const env = { STORE: sqliteOn(disk), LISTEN: `mqtt://127.0.0.1:${await freePort()}`, DATA_DIR: data };
+    const ingest = await startIngestProcess(env);
+    try {
+      const answer = await fetchFor('list what is missing', `${ingest.url}/ledger/missing?limit=1000`, {
+        timeoutMs: DRAIN_MS,
+      });
+      const { missing } = (await answer.json()) as MissingDocument;
+      const stored = await numbersIn(sqliteOn(disk));
+      assert.deepEqual(
+        missing.flatMap(({ device, ranges }) => ranges.map((range) => [device, ...range])).toSorted(),
+        gapsOf(stored).toSorted(),
+        'the ledger does not name what is missing',
+      );
+      return stored;
+    } finally {
+      await ingest.stop();
+    }
+  },
+};
+
+/** A reading is acknowledged when a backup that was made after it has ended. The newest backup must be restored. */
+const BACKUP: CutTarget = {
+  mustKeep: true,
+  files: [],
+  start: (disk, closers) =>
+    startRounds((store) => ['backup', '--store', store, '--to', join(disk, 'backups')], closers),
+  async found(disk) {
+    const closers = new Closers();
+    try {
+      const backups = join(disk, 'backups');
+      const store = `sqlite:${join(provideFolder(closers), 'restored.db')}`;
+      const hasOne = existsSync(backups) && readdirSync(backups).some((name) => !name.endsWith('.partial'));
+      if (!hasOne) return new Set();
+      await runProgram(process.execPath, [TIDEGAUGE, 'restore', '--from', backups, '--store', store]);
+      return await numbersIn(store);
+    } finally {
+      await closers.close();
+    }
+  },
+};
+
+/** A reading is acknowledged when a copy that began after it was stored has ended. */
+const COPY: CutTarget = {
+  mustKeep: true,
+  files: ['readings.db', 'readings.db-wal'],
+  start: (disk, closers) =>
+    startRounds((store) => ['copy', '--from', store, '--to', sqliteOn(disk)], closers),
+  found: async (disk) => (existsSync(join(disk, 'readings.db')) ? numbersIn(sqliteOn(disk)) : new Set()),
+};
+
+/** Programs that save a store, one after the other. The store is on another disk, and gets a reading before each of them. */
+async function startRounds(
+  program: (store: string) => readonly string[],
+  closers: Closers,
+): Promise<Running> {
+  const url = `sqlite:${join(provideFolder(closers), 'source.db')}`;
+  const store = await openStore(url);
+  closers.add(() => store.close());
+  const source = new Rounds(store, [TIDEGAUGE, ...program(url)]);
+  closers.add(() => source.stop());
+  return { source, pid: null, kill: () => source.stop() };
+}
+
+const sqliteOn = (disk: string): string => `sqlite:${join(disk, 'readings.db')}`;
+
+/** The numbers that their devices counted between the first and the last one that is stored, and that are not: device, from, to. */
+function gapsOf(stored: ReadonlySet<number>): (readonly [device: string, from: number, to: number])[] {
+  const gaps: (readonly [string, number, number])[] = [];
+  const last = new Map<string, number>();
+  for (const number of [...stored].toSorted((one, two) => one - two)) {
+    const device = deviceOf(number);
+    const seq = sequenceOf(number);
+    const before = last.get(device);
+    if (before !== undefined && seq > before + 1) gaps.push([device, before + 1, seq - 1]);
+    last.set(device, seq);
+  }
+  return gaps;
+}
 
 /** @param conf further lines of mosquitto.conf */
 export function mosquittoTarget(conf: readonly string[]): CutTarget {
@@ -140,7 +257,6 @@ export function mosquittoTarget(conf: readonly string[]): CutTarget {
 export function brokerTarget(launch: (directory: string) => Promise<AnyBroker>): CutTarget {
   const launchOn = (disk: string): Promise<AnyBroker> => launch(join(disk, 'broker'));
   return {
-    payload: 'reading',
     mustKeep: false,
     files: [],
     async start(disk, closers) {
@@ -152,7 +268,9 @@ export function brokerTarget(launch: (directory: string) => Promise<AnyBroker>):
       // A stop saves the session. mosquitto does not sync the directory after that.
       await broker.restart();
       await runProgram('sync', ['-f', disk]);
-      return { url: broker.url, pid: broker.pid, kill: () => broker.kill() };
+      const source = await Traffic.start(broker.url, 'reading');
+      closers.add(() => source.stop());
+      return { source, pid: broker.pid, kill: () => broker.kill() };
     },
     async found(disk) {
       const broker = await launchOn(disk);

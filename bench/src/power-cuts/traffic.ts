@@ -9,8 +9,15 @@ const START = Date.UTC(2026, 0, 1) * 1000;
 const TICK_MS = 10;
 const MOST_IN_FLIGHT = 1000;
 
-/** What message n is: a reading with the value n, or a text that no decoder takes. */
-export type Payload = 'reading' | 'undecodable';
+/** Messages per second, at most. */
+export const RATE = 200;
+
+/** What message n is: a reading with the value n, also with a number of its sensor, or a text that no decoder takes. */
+export type Payload = 'reading' | 'numbered' | 'undecodable';
+
+/** With `numbered`, every seventh message is left out, so that the ledger has gaps. */
+const GAP = 7;
+export const BOOT = 'power-cuts';
 
 /** The number of a message, from the value of its reading or from its bytes. */
 export function numberIn(value: unknown): number {
@@ -25,16 +32,30 @@ export interface Acknowledged {
   readonly at: number;
 }
 
-/** Numbered messages with QoS 1 at a steady rate, and a record of those that were acknowledged. */
-export class Traffic {
+/** Numbered messages, and which of them were acknowledged. */
+export interface Source {
+  /**
+   * The messages that were acknowledged until now. Later ones are not in the result.
+   *
+   * @throws {Error} when the source failed
+   */
+  acknowledged(): readonly Acknowledged[];
+  /** As `acknowledged`, also when the source failed. */
+  readonly allAcknowledged: readonly Acknowledged[];
+  stop(): Promise<void>;
+}
+
+/** Messages with QoS 1 at a steady rate. */
+export class Traffic implements Source {
   readonly #client: mqtt.MqttClient;
   readonly #payload: Payload;
   readonly #acknowledged: Acknowledged[] = [];
   readonly #timer: NodeJS.Timeout;
+  #next = 0;
   #sent = 0;
   #failure: Error | null = null;
 
-  private constructor(client: mqtt.MqttClient, rate: number, payload: Payload) {
+  private constructor(client: mqtt.MqttClient, payload: Payload) {
     this.#client = client;
     this.#payload = payload;
     client.on('error', (error) => {
@@ -45,27 +66,21 @@ export class Traffic {
     });
     const started = performance.now();
     this.#timer = setInterval(() => {
-      const due = Math.ceil(((performance.now() - started) / 1000) * rate);
-      while (this.#sent < due && this.#sent - this.#acknowledged.length < MOST_IN_FLIGHT) this.#publish();
+      const due = Math.ceil(((performance.now() - started) / 1000) * RATE);
+      while (this.#next < due && this.#sent - this.#acknowledged.length < MOST_IN_FLIGHT) this.#publish();
     }, TICK_MS);
   }
 
-  /** @param rate messages per second; fewer when acknowledgements come more slowly */
-  static async start(url: string, rate: number, payload: Payload): Promise<Traffic> {
-    return new Traffic(await mqtt.connectAsync(url, { reconnectPeriod: 0 }), rate, payload);
+  /** Begins to publish. */
+  static async start(url: string, payload: Payload): Promise<Traffic> {
+    return new Traffic(await mqtt.connectAsync(url, { reconnectPeriod: 0 }), payload);
   }
 
-  /**
-   * The messages that were acknowledged until now. Later ones are not in the result.
-   *
-   * @throws {Error} when the connection failed
-   */
   acknowledged(): readonly Acknowledged[] {
     if (this.#failure !== null) throw this.#failure;
     return this.#acknowledged.slice();
   }
 
-  /** As `acknowledged`, also when the connection failed. */
   get allAcknowledged(): readonly Acknowledged[] {
     return this.#acknowledged;
   }
@@ -77,15 +92,37 @@ export class Traffic {
   }
 
   #publish(): void {
-    const number = this.#sent++;
-    const topic = `sensors/${DEVICES[number % DEVICES.length]}/number`;
-    const text =
-      this.#payload === 'undecodable'
-        ? `{"no reading ${number}`
-        : JSON.stringify({ t: formatTime(START + number * 1000), v: number });
+    const number = this.#next++;
+    const text = payloadOf(this.#payload, number);
+    if (text === null) return;
+    const topic = `sensors/${deviceOf(number)}/number`;
+    this.#sent++;
     this.#client.publish(topic, text, { qos: 1 }, (error) => {
       if (error) this.#failure ??= error;
       else this.#acknowledged.push({ number, at: performance.now() });
     });
   }
+}
+
+/** null: this message is left out. */
+function payloadOf(payload: Payload, number: number): string | null {
+  if (payload === 'undecodable') return `{"no reading ${number}`;
+  const reading = { t: formatTime(timeOf(number)), v: number };
+  if (payload === 'reading') return JSON.stringify(reading);
+  if (number % GAP === GAP - 1) return null;
+  return JSON.stringify({ ...reading, boot: BOOT, seq: sequenceOf(number) });
+}
+
+export function deviceOf(number: number): string {
+  return DEVICES[number % DEVICES.length]!;
+}
+
+/** The time of a message's reading, microseconds since the epoch. */
+export function timeOf(number: number): number {
+  return START + number * 1000;
+}
+
+/** The number of a message that its sensor counts, from 0 for each device. */
+export function sequenceOf(number: number): number {
+  return Math.floor(number / DEVICES.length);
 }
