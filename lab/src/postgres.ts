@@ -202,7 +202,6 @@ function serverOptions(
     'work_mem=2MB',
     'maintenance_work_mem=32MB',
     'max_wal_size=512MB',
-    'max_connections=60',
     'jit=off',
     ...settings,
   ];

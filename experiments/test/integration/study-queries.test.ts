@@ -8,8 +8,10 @@ import { parseStudy } from '@tidegauge/experiments/file/read-study';
 import type { Driver, Level, RunDocument, SeriesPlan } from '@tidegauge/experiments/model';
 import { labPlace } from '@tidegauge/experiments/places/lab';
 import { makePlan } from '@tidegauge/experiments/plan';
-import { QUERIES } from '@tidegauge/loadtests/operations/read-load';
-import { openStore } from '@tidegauge/storage';
+import { postgresClient } from '@tidegauge/loadtests/drivers/postgres-client';
+import { publishedQueries } from '@tidegauge/loadtests/drivers/published-queries';
+import { QUERIES, ReadLoad } from '@tidegauge/loadtests/operations/read-load';
+import { openStore, parseUrl } from '@tidegauge/storage';
 import { openSingle } from '../study/single-series.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-queries-test-'));
@@ -95,6 +97,29 @@ for (const [store, drivers, queries] of STORES) {
     assert.deepEqual(loaded, [`${drivers[0]} 3000`]);
   });
 }
+
+test('PostgreSQL has its statistics after a load, and no connection of published reads after their run', async (t) => {
+  const { deployment, series, open } = await deploy(t, 'postgres', ['published'], ['q5']);
+  const opened = await open(series[0]!);
+  await opened.load(1);
+  const url = (await deployment.storeUrl('study_readings_3000_100', {}))!;
+  const reads = publishedQueries(url, new ReadLoad(3000, 100), 'q5');
+  await reads.open();
+  // More than the server accepts.
+  const problems = await Promise.all(Array.from({ length: 150 }, () => reads.ask()));
+  assert.ok(problems.some((problem) => problem?.includes('too many clients')));
+  await reads.close();
+  const client = postgresClient(parseUrl(url));
+  await client.connect();
+  try {
+    const { rows } = await client.query(`select
+      (select count(*)::int from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) as open,
+      (select count(*)::int from pg_stats where tablename = 'readings') > 0 as known`);
+    assert.deepEqual(rows, [{ open: 0, known: true }]);
+  } finally {
+    await client.end();
+  }
+});
 
 test('a wrong sum is found, and a volume is not mixed with another one', async (t) => {
   const { deployment, series, open } = await deploy(t, 'sqlite', ['raw'], ['q9'], 20);

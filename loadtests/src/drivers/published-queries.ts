@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseUrl, type StoreUrl } from '@tidegauge/storage';
 import driver from 'cassandra-driver';
 import pg from 'pg';
 import type { QueryName, ReadLoad } from '../operations/read-load.ts';
 import { TOP } from '../operations/right-answers.ts';
+import { postgresClient } from './postgres-client.ts';
 
 /** A query as the programs of a published study ask it. */
 export interface PublishedQueries {
@@ -32,21 +34,26 @@ export function publishedQueries(storeUrl: string, load: ReadLoad, query: QueryN
     : new FirstPages(url, load, query);
 }
 
+/** Name of the connections of reads on the server. */
+const READS = 'published reads';
+/** How long the server may take to end the connections of a run. */
+const CLOSE_MS = 30_000;
+const CLOSE_PAUSE_MS = 20;
+
 class UnreadPostgres implements PublishedQueries {
-  readonly #options: pg.ClientConfig;
+  readonly #url: StoreUrl;
   readonly #statement: string;
   readonly #open: pg.Client[] = [];
 
-  constructor({ hosts, user, password, path }: StoreUrl, statement: string) {
-    const { host, port } = hosts[0]!;
-    this.#options = { host, port: port ?? 5432, user: user!, password: password ?? '', database: path };
+  constructor(url: StoreUrl, statement: string) {
+    this.#url = url;
     this.#statement = statement;
   }
 
   async open(): Promise<void> {}
 
   async ask(): Promise<string | null> {
-    const client = new pg.Client(this.#options);
+    const client = postgresClient(this.#url, READS);
     // A connection that the server refuses or ends also emits an error.
     client.on('error', () => {});
     this.#open.push(client);
@@ -59,9 +66,34 @@ class UnreadPostgres implements PublishedQueries {
     }
   }
 
-  /** The connections are cut, because their rows were never read. */
+  /**
+   * The connections are cut, because their rows were never read. The server refuses others until it has noticed that.
+   *
+   * @throws {Error} when connections are still open after half a minute
+   */
   async close(): Promise<void> {
     for (const client of this.#open.splice(0)) socketOf(client)?.destroy();
+    for (const end = performance.now() + CLOSE_MS; ; await sleep(CLOSE_PAUSE_MS)) {
+      const left = await openReads(this.#url).catch((error: Error) => error.message);
+      if (left === 0) return;
+      if (performance.now() > end) throw new Error(`connections of the published reads stay open: ${left}`);
+    }
+  }
+}
+
+/** Connections of published reads that the server has not ended. */
+async function openReads(url: StoreUrl): Promise<number> {
+  const client = postgresClient(url);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ open: number }>(
+      'select count(*)::int as open from pg_stat_activity where application_name = $1',
+      [READS],
+    );
+    return rows[0]!.open;
+  } finally {
+    await client.end();
   }
 }
 
