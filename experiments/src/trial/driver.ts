@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { gatherStatistics } from '@tidegauge/loadtests/loading/gather-statistics';
 import { maskUrls } from '@tidegauge/text';
 import { Connections, type OpenRequest } from './connections.ts';
 import { DeviceSet } from './device-set.ts';
@@ -33,11 +34,13 @@ class DriverProgram {
     switch (request.command) {
       case 'load': {
         const seconds = await this.#set.load();
+        if (seconds !== null) await this.#gatherStatistics();
         await this.#leaveStore();
         return { seconds } satisfies DriverResults['load'];
       }
       case 'restored':
         await this.#set.checkRestored();
+        await this.#gatherStatistics();
         return this.#leaveStore();
       case 'disconnect':
         await this.#connections.closeStore();
@@ -58,6 +61,11 @@ class DriverProgram {
         await this.#connections.closeStore();
         return null;
     }
+  }
+
+  async #gatherStatistics(): Promise<void> {
+    const { storeUrl } = this.#connections;
+    if (storeUrl !== null) await gatherStatistics(storeUrl);
   }
 
   /** Where the runs do not use it, an open connection to the store would be a second client. */
