@@ -5,17 +5,19 @@ import fc from 'fast-check';
 import { readFlatRecord } from '../../src/codecs/flat-record.ts';
 import { CONTEXT, RECEIVED } from './helpers.ts';
 
-const FORMATS = ['json', 'auto'] as const;
-
 /** What a format makes of a payload, without the position of an error. */
 function outcome(format: string, payload: string): unknown {
   const decoded = formats[format]!(Buffer.from(payload), CONTEXT);
   return decoded instanceof DecodeError ? decoded.reason : decoded;
 }
 
-/** A payload that begins with white space is read by the general decoder. */
+/**
+ * A payload that begins with white space is read by the general decoder. Before what is not JSON, such as line protocol,
+ * white space has a meaning.
+ */
 function agree(payload: string): void {
-  for (const format of FORMATS) assert.deepEqual(outcome(format, payload), outcome(format, ` ${payload}`));
+  const formats = payload.startsWith('{') ? ['json', 'auto'] : ['json'];
+  for (const format of formats) assert.deepEqual(outcome(format, payload), outcome(format, ` ${payload}`));
 }
 
 const digits = fc.stringMatching(/^\d{1,18}$/);
