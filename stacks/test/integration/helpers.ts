@@ -52,6 +52,7 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
   await findProgram('mosquitto_sub', 'mosquitto-clients');
   const { path, remove } = temporaryDirectory('shipped-broker');
   const [port, servicesPort, certificatesPort] = [await freePort(), await freePort(), await freePort()];
+  const ports: Readonly<Record<string, number>> = { 8883: port, 8884: servicesPort, 8885: certificatesPort };
   const secrets = join(path, 'secrets');
   await run(join(ROOT, 'stacks/bin/secrets'), ['sqlite', '--directory', secrets]);
   const mounts = { '/run/mosquitto': 'run', '/mosquitto/config': 'config', '/mosquitto/data': 'data' };
@@ -60,8 +61,8 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
     let text = await readFile(join(ROOT, 'stacks/mosquitto', name), 'utf8');
     text = text.replaceAll('/run/secrets/', `${secrets}/tidegauge_`);
     for (const [from, to] of Object.entries(mounts)) text = text.replaceAll(from, join(path, to));
-    text = text.replaceAll('8883', String(port)).replaceAll('8884', String(servicesPort));
-    text = text.replaceAll('8885', String(certificatesPort));
+    // In one pass, because a port can contain the digits of the next one.
+    text = text.replace(/888[345]/g, (from) => String(ports[from]));
     // The broker ends with its script, which is killed when this process exits.
     text = text.replace(/^mosquitto -c/m, 'setpriv --pdeathsig KILL mosquitto -c');
     // As root it would switch to the user mosquitto, who cannot read files that root created.
