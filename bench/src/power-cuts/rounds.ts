@@ -1,25 +1,19 @@
 import { exitText, type RunningProcess, startProcess } from '@tidegauge/process';
 import type { Store } from '@tidegauge/storage';
-import { type Acknowledged, deviceOf, type Source, timeOf } from './traffic.ts';
+import { deviceOf, Source, timeOf } from './traffic.ts';
 
 /** Rounds of a program that saves a store: round n stores reading n, which is acknowledged when the program has ended. */
-export class Rounds implements Source {
-  readonly allAcknowledged: Acknowledged[] = [];
+export class Rounds extends Source {
   readonly #work: Promise<void>;
   #isStopped = false;
   #running: RunningProcess | null = null;
-  #failure: Error | null = null;
 
   /** @param program arguments of node */
   constructor(store: Store, program: readonly string[]) {
+    super();
     this.#work = this.#run(store, program).catch((error: Error) => {
-      this.#failure = error;
+      this.failure = error;
     });
-  }
-
-  acknowledged(): readonly Acknowledged[] {
-    if (this.#failure !== null) throw this.#failure;
-    return this.allAcknowledged.slice();
   }
 
   /** Ends the program that runs with SIGKILL. */
@@ -38,7 +32,7 @@ export class Rounds implements Source {
       this.#running = startProcess({ command: process.execPath, args: program });
       const exit = await this.#running.exited;
       if (exit.code !== 0) throw new Error(`${exitText(exit)}: ${this.#running.log()}`);
-      this.allAcknowledged.push({ number, at: performance.now() });
+      this.acknowledge(number);
     }
   }
 }

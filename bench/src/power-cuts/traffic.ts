@@ -17,7 +17,7 @@ export type Payload = 'reading' | 'numbered' | 'undecodable';
 
 /** With `numbered`, every seventh message is left out, so that the ledger has gaps. */
 const GAP = 7;
-export const BOOT = 'power-cuts';
+const BOOT = 'power-cuts';
 
 /** The number of a message, from the value of its reading or from its bytes. */
 export function numberIn(value: unknown): number {
@@ -33,41 +33,50 @@ export interface Acknowledged {
 }
 
 /** Numbered messages, and which of them were acknowledged. */
-export interface Source {
+export abstract class Source {
+  /** As `acknowledged`, also when the source failed. */
+  readonly allAcknowledged: Acknowledged[] = [];
+  protected failure: Error | null = null;
+
   /**
    * The messages that were acknowledged until now. Later ones are not in the result.
    *
    * @throws {Error} when the source failed
    */
-  acknowledged(): readonly Acknowledged[];
-  /** As `acknowledged`, also when the source failed. */
-  readonly allAcknowledged: readonly Acknowledged[];
-  stop(): Promise<void>;
+  acknowledged(): readonly Acknowledged[] {
+    if (this.failure !== null) throw this.failure;
+    return this.allAcknowledged.slice();
+  }
+
+  abstract stop(): Promise<void>;
+
+  protected acknowledge(number: number): void {
+    this.allAcknowledged.push({ number, at: performance.now() });
+  }
 }
 
 /** Messages with QoS 1 at a steady rate. */
-export class Traffic implements Source {
+export class Traffic extends Source {
   readonly #client: mqtt.MqttClient;
   readonly #payload: Payload;
-  readonly #acknowledged: Acknowledged[] = [];
   readonly #timer: NodeJS.Timeout;
   #next = 0;
   #sent = 0;
-  #failure: Error | null = null;
 
   private constructor(client: mqtt.MqttClient, payload: Payload) {
+    super();
     this.#client = client;
     this.#payload = payload;
     client.on('error', (error) => {
-      this.#failure ??= error;
+      this.failure ??= error;
     });
     client.on('close', () => {
-      this.#failure ??= new Error('the connection was closed');
+      this.failure ??= new Error('the connection was closed');
     });
     const started = performance.now();
     this.#timer = setInterval(() => {
       const due = Math.ceil(((performance.now() - started) / 1000) * RATE);
-      while (this.#next < due && this.#sent - this.#acknowledged.length < MOST_IN_FLIGHT) this.#publish();
+      while (this.#next < due && this.#sent - this.allAcknowledged.length < MOST_IN_FLIGHT) this.#publish();
     }, TICK_MS);
   }
 
@@ -76,18 +85,9 @@ export class Traffic implements Source {
     return new Traffic(await mqtt.connectAsync(url, { reconnectPeriod: 0 }), payload);
   }
 
-  acknowledged(): readonly Acknowledged[] {
-    if (this.#failure !== null) throw this.#failure;
-    return this.#acknowledged.slice();
-  }
-
-  get allAcknowledged(): readonly Acknowledged[] {
-    return this.#acknowledged;
-  }
-
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    this.#failure ??= new Error('the traffic was stopped');
+    this.failure ??= new Error('the traffic was stopped');
     await this.#client.endAsync(true);
   }
 
@@ -98,8 +98,8 @@ export class Traffic implements Source {
     const topic = `sensors/${deviceOf(number)}/number`;
     this.#sent++;
     this.#client.publish(topic, text, { qos: 1 }, (error) => {
-      if (error) this.#failure ??= error;
-      else this.#acknowledged.push({ number, at: performance.now() });
+      if (error) this.failure ??= error;
+      else this.acknowledge(number);
     });
   }
 }
