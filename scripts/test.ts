@@ -38,7 +38,7 @@ Options:
                     Without a suite, files of every suite are searched.
   --names PATTERN   only tests whose name matches (a regular expression; for Python, an expression of pytest -k)
   --install         install missing servers (on Debian as root) and build missing tools
-  --processes N     how many test processes run at once; default: ${defaultProcesses([], CORES)}, and one more for the suite proofs
+  --processes N     how many test processes run at once; default: ${defaultProcesses(CORES)}
   --minutes N       start no proof after this time; the end of the run names those that did not run
   --order TEXT      run the proofs in an order that this text decides. Default: by name
   --repeat          run files with failed tests once more, alone, after all others. Tests that pass then are named as
@@ -90,7 +90,7 @@ try {
 } catch (error) {
   refuse(SCRIPT, (error as Error).message);
 }
-const processes = Number(values.processes ?? defaultProcesses(jobs, CORES));
+const processes = Number(values.processes ?? defaultProcesses(CORES));
 if (!Number.isInteger(processes) || processes < 1) {
   refuse(SCRIPT, `--processes takes a whole number from 1, not ${values.processes}`);
 }

@@ -34,12 +34,9 @@ export function inOrderOf(text: string, jobs: readonly Job[]): Job[] {
   return [...jobs.filter((job) => !isProof(job)), ...proofs];
 }
 
-/**
- * How many processes run at once by default: one more than there are cores, because most files wait for a server or a time
- * limit half of their time. Proofs wait longer, so they have one more.
- */
-export function defaultProcesses(jobs: readonly Job[], cores: number): number {
-  return Math.max(2, cores) + (jobs.some(isProof) ? 2 : 1);
+/** How many processes run at once by default: more than there are cores, because most files wait half of their time. */
+export function defaultProcesses(cores: number): number {
+  return Math.max(2, cores) + 2;
 }
 
 function isProof({ suite }: Job): boolean {

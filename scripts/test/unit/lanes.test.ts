@@ -51,10 +51,9 @@ test('proofs start first, beside other tests, and two processes run them at the 
   ]);
 });
 
-test('there is one more process than cores, and another one if there are proofs', () => {
-  assert.equal(defaultProcesses(OTHERS, 1), 3);
-  assert.equal(defaultProcesses(OTHERS, 4), 5);
-  assert.equal(defaultProcesses(JOBS, 2), 4);
+test('there are two more processes than cores', () => {
+  assert.equal(defaultProcesses(1), 4);
+  assert.equal(defaultProcesses(4), 6);
 });
 
 test('the proofs that have not started can be left out, and only they', () => {
