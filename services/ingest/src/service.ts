@@ -37,7 +37,7 @@ import { DirectSource } from './direct/direct-source.ts';
 import { measureDirect } from './direct/measure.ts';
 import { keepHeapSmall } from './heap.ts';
 import { IngestStore } from './ingest-store.ts';
-import { checkLedger } from './ledger/check-ledger.ts';
+import { LedgerCheck } from './ledger/check-ledger.ts';
 import { LedgerFile } from './ledger/ledger-file.ts';
 import { measure, measureRollups } from './measure.ts';
 import type { MessageSource } from './message-source.ts';
@@ -130,8 +130,9 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => keepRules.close());
     const spool = openSpool(config, logger);
     undo.push(() => spool?.close());
-    const ledgerFile = await openLedger(config, store, router, logger);
+    const { ledgerFile, ledgerCheck } = await openLedger(config, store, router, logger);
     undo.push(() => ledgerFile.close());
+    undo.push(() => ledgerCheck?.stop());
     const clocksFile = new SensorClocksFile(join(config.dataDir, `${instance}.clocks`), logger);
     undo.push(() => clocksFile.close());
     const relayLogger = logger.child({ component: 'relay' });
@@ -251,7 +252,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
           alertFiles.rules.warning ?? [],
           alertFiles.receivers.warning ?? [],
           keepRules.warning ?? [],
-          ledgerFile.trouble ?? [],
+          ledgerFile.trouble ?? ledgerCheck?.trouble ?? [],
         ].flat(),
     });
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
@@ -444,7 +445,8 @@ function fixedReceivers(config: Config<typeof settings>, broker: BrokerSource | 
 }
 
 /**
- * Opens the ledger of sequence numbers of an earlier process. After a power cut it is compared with the store.
+ * Opens the ledger of sequence numbers of an earlier process. After a power cut it is compared with the store, as soon as
+ * the store answers.
  *
  * @throws {ConfigError} when its file cannot be read or written
  */
@@ -453,20 +455,24 @@ async function openLedger(
   store: Store,
   { routes }: Router,
   logger: Logger,
-): Promise<LedgerFile> {
+): Promise<{ readonly ledgerFile: LedgerFile; readonly ledgerCheck: LedgerCheck | null }> {
   const path = join(config.dataDir, `${config.clientId}.ledger`);
   const own = logger.child({ component: 'ledger' });
-  const file = new LedgerFile(path, own);
+  const ledgerFile = new LedgerFile(path, own);
   try {
-    const { checkFrom: from, isIncomplete, wasUnused } = file.recover();
+    const { checkFrom: from, isIncomplete, wasUnused } = ledgerFile.recover();
+    if (from === null) {
+      ledgerFile.start();
+      return { ledgerFile, ledgerCheck: null };
+    }
     const isFinal = !isIncomplete && routes.every(({ filter }) => filter === null);
-    if (from !== null) await checkLedger(file.ledger, store, { from, isFinal, wasUnused }, own);
-    file.start();
+    const ledgerCheck = new LedgerCheck(ledgerFile, store, { from, isFinal, wasUnused }, own);
+    await ledgerCheck.start();
+    return { ledgerFile, ledgerCheck };
   } catch (error) {
     const reason = (error as Error).message;
     throw new ConfigError([`the ledger ${path} cannot be opened: ${reason}: check DATA_DIR`]);
   }
-  return file;
 }
 
 function openSpool(config: Config<typeof settings>, logger: Logger): Spool | null {

@@ -1,19 +1,37 @@
 import { forEach } from '@tidegauge/parallel';
 import type { Logger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
-import type { SequenceLedger } from './sequence-ledger.ts';
+import { Backoff } from '../backoff.ts';
+import type { LedgerFile } from './ledger-file.ts';
 
 /** Devices that are read at the same time. */
 const DEVICES_AT_ONCE = 8;
 /** Readings of one device that are read at most: those of an hour at 250/s. */
 const MOST_READINGS = 900_000;
-/** The longest time of a check. Devices that are not read by then cannot be judged. */
-const LIMIT_MS = 60_000;
+/** How long the start of ingest waits for the comparison. */
+const START_MS = 60_000;
 
 export interface CheckOptions {
+  /** No reading with an earlier time can be lacking, microseconds since the epoch. */
   readonly from: number;
+  /**
+   * Whether the store decides. False when a number can have been recorded that the store does not have, because filters
+   * leave readings out, or because the ledger was not kept for a time.
+   */
   readonly isFinal: boolean;
+  /**
+   * Whether the ledger has all numbers of the process that wrote it. Then a device that was read is in doubt only if the
+   * store has numbers of another process.
+   */
   readonly wasUnused: boolean;
+}
+
+/** What a comparison found. `begun` is a time of `performance.now()`. */
+interface Outcome {
+  readonly devices: number;
+  readonly doubted: number;
+  readonly begun: number;
+  readonly failure: unknown;
 }
 
 /**
@@ -21,59 +39,122 @@ export interface CheckOptions {
  * readings that the store has are recorded. A number is missing only when the store does not have it. Where that cannot be
  * decided, the device is in doubt.
  *
- * @param from no reading with an earlier time can be lacking, microseconds since the epoch
- * @param isFinal whether the store decides. False when a number can have been recorded that the store does not have,
- *   because filters leave readings out, or because the ledger was not kept for a time
- * @param wasUnused whether the ledger has all numbers of the process that wrote it. Then a device that was read is in doubt only if
- *   the store has numbers of another process
+ * While the store does not answer, the ledger is `isUnchecked`. The comparison is repeated until the store answers, by the
+ * next process too.
  */
-export async function checkLedger(
-  ledger: SequenceLedger,
-  store: Store,
-  { from, isFinal, wasUnused }: CheckOptions,
-  logger: Logger,
-): Promise<void> {
-  const begun = performance.now();
-  const { gapsOpened, healed = 0 } = ledger.totals();
-  const { missing } = ledger;
-  const names = [...ledger.names()];
-  let doubted = 0;
-  let failure: unknown = null;
-  const complete = async (device: string): Promise<boolean> => {
-    if (failure !== null || performance.now() - begun > LIMIT_MS) return false;
+export class LedgerCheck {
+  readonly #file: LedgerFile;
+  readonly #store: Store;
+  readonly #options: CheckOptions;
+  readonly #logger: Logger;
+  readonly #end = new AbortController();
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(file: LedgerFile, store: Store, options: CheckOptions, logger: Logger) {
+    this.#file = file;
+    this.#store = store;
+    this.#options = options;
+    this.#logger = logger;
+  }
+
+  /** Why numbers that count as missing can be stored; null when they are not. */
+  get trouble(): string | null {
+    return this.#file.ledger.isUnchecked
+      ? 'the ledger was not compared with the store yet: numbers that count as missing can be stored'
+      : null;
+  }
+
+  /**
+   * Compares once, and starts the file. Nothing may be recorded before. If the store does not answer, or needs more than a
+   * minute, the comparison goes on in the background.
+   *
+   * @throws {Error} when the file cannot be written
+   */
+  async start(): Promise<void> {
+    const { ledger } = this.#file;
+    const { gapsOpened, healed = 0 } = ledger.totals();
+    const { missing } = ledger;
+    ledger.isUnchecked = !(await this.#compare(true));
+    // Numbers that arrived in another order than that of their times were no gaps.
+    ledger.restoreTotals({
+      ...ledger.totals(),
+      gapsOpened: gapsOpened + Math.max(0, ledger.missing - missing),
+      healed: healed + Math.max(0, missing - ledger.missing),
+    });
+    this.#file.start(ledger.isUnchecked ? this.#options.from : null);
+    if (ledger.isUnchecked) this.#work = this.#compareUntilDone();
+  }
+
+  /** Ends the comparison. Call it before the file is closed. */
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#work;
+  }
+
+  async #compareUntilDone(): Promise<void> {
+    const { signal } = this.#end;
+    const backoff = new Backoff();
+    do {
+      await backoff.wait(signal).catch(() => {});
+      if (signal.aborted) return;
+    } while (!(await this.#compare(false)));
+    this.#file.checked();
+  }
+
+  /** Returns whether all devices were compared. */
+  async #compare(isFirst: boolean): Promise<boolean> {
+    const begun = performance.now();
+    const limit = isFirst ? begun + START_MS : Number.POSITIVE_INFINITY;
+    const { ledger } = this.#file;
+    const { isFinal } = this.#options;
+    const names = [...ledger.names()];
+    const { signal } = this.#end;
+    let compared = 0;
+    let doubted = 0;
+    let failure: unknown = null;
+    await forEach(names, DEVICES_AT_ONCE, async (device) => {
+      const isOver = failure !== null || signal.aborted || performance.now() > limit;
+      const isKnown = isOver
+        ? null
+        : await this.#complete(device).catch((error: unknown) => {
+            failure ??= error;
+            return null;
+          });
+      if (isKnown !== null) compared++;
+      // Where the store does not decide, the first attempt has put all others in doubt.
+      if (isKnown ?? isFinal) return;
+      if (!isFirst && !isFinal) return;
+      ledger.doubt(device);
+      doubted++;
+    });
+    const isDone = compared === names.length;
+    if (isDone || isFirst) this.#report(isDone, { devices: compared, doubted, begun, failure });
+    return isDone;
+  }
+
+  #report(isDone: boolean, { devices, doubted, begun, failure }: Outcome): void {
+    const { wasUnused } = this.#options;
+    const seconds = Math.round(performance.now() - begun) / 1000;
+    const outcome = { devices, doubted, seconds, ...(failure === null ? {} : { err: failure }) };
+    const why = wasUnused ? 'after a time without this file' : 'after a power cut';
+    this.#logger[isDone && wasUnused ? 'info' : 'warn'](
+      outcome,
+      isDone
+        ? `the ledger of sequence numbers was completed from the store ${why}`
+        : `the ledger of sequence numbers was not compared with the store ${why} yet, trying again`,
+    );
+  }
+
+  /** Records the numbers of a device that the store has. Returns whether all others were never stored. */
+  async #complete(device: string): Promise<boolean> {
+    const { from, isFinal, wasUnused } = this.#options;
     let read = 0;
     let isNew = false;
-    for await (const { boot, seq } of store.readings.range({
-      device,
-      from,
-      order: 'asc',
-      limit: MOST_READINGS,
-    })) {
+    const readings = this.#store.readings.range({ device, from, order: 'asc', limit: MOST_READINGS });
+    for await (const { boot, seq } of readings) {
       if (++read === MOST_READINGS) return false;
-      if (boot !== null && seq !== null && ledger.confirm(device, boot, seq)) isNew = true;
+      if (boot !== null && seq !== null && this.#file.ledger.confirm(device, boot, seq)) isNew = true;
     }
     return isFinal || (wasUnused && !isNew);
-  };
-  await forEach(names, DEVICES_AT_ONCE, async (device) => {
-    const isKnown = await complete(device).catch((error: unknown) => {
-      failure ??= error;
-      return false;
-    });
-    if (isKnown) return;
-    ledger.doubt(device);
-    doubted++;
-  });
-  // Numbers that arrived in another order than that of their times were no gaps.
-  ledger.restoreTotals({
-    ...ledger.totals(),
-    gapsOpened: gapsOpened + Math.max(0, ledger.missing - missing),
-    healed: healed + Math.max(0, missing - ledger.missing),
-  });
-  const seconds = Math.round(performance.now() - begun) / 1000;
-  const outcome = { devices: names.length, doubted, seconds, ...(failure === null ? {} : { err: failure }) };
-  const why = wasUnused ? 'after a time without this file' : 'after a power cut';
-  logger[wasUnused ? 'info' : 'warn'](
-    outcome,
-    `the ledger of sequence numbers was completed from the store ${why}`,
-  );
+  }
 }

@@ -9,7 +9,10 @@ import { FRAME_HEADER, sealFrame } from '../frames.ts';
 export const KIND = {
   /** `{format}` */
   header: 0x48,
-  /** `{boot}`: the boot of the kernel under which the following entries were written. */
+  /**
+   * `{boot, uncheckedFrom}`: the boot of the kernel under which the following entries were written. Null, or the time from
+   * which on the store has yet to be compared, microseconds. An earlier version skips it.
+   */
   process: 0x50,
   /** `{at, floor}`, microseconds: readings with a time below `floor` are not recorded in the following entries. */
   time: 0x54,

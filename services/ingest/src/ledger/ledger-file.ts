@@ -83,6 +83,8 @@ export class LedgerFile implements Journal {
   readonly #kernel: string | null;
   readonly #numbers = new NumbersEntry(NUMBERS_BYTES);
   #floor = 0;
+  /** As `checkFrom` of a recovery that is not completed yet. */
+  #uncheckedFrom: number | null = null;
   /** The id of the next new device. */
   #nextId = 0;
   /** Whether numbers that are not written yet have a new device. */
@@ -150,7 +152,12 @@ export class LedgerFile implements Journal {
     }
     const isKilled = this.#kernel !== null && found.kernel === this.#kernel && found.torn === 0;
     const isComplete = !isIncomplete && (found.isClosed || isKilled);
-    if (!isComplete) return { checkFrom: found.floor, isIncomplete, wasUnused: false };
+    const { uncheckedFrom } = found;
+    if (!isComplete) {
+      const checkFrom = Math.min(found.floor, uncheckedFrom ?? Number.POSITIVE_INFINITY);
+      return { checkFrom, isIncomplete, wasUnused: false };
+    }
+    if (uncheckedFrom !== null) return { checkFrom: uncheckedFrom, isIncomplete: false, wasUnused: false };
     if (now() - found.at < UNUSED_US) return NOTHING;
     return { checkFrom: found.at - OVERLAP_US, isIncomplete: false, wasUnused: true };
   }
@@ -158,9 +165,11 @@ export class LedgerFile implements Journal {
   /**
    * Writes a new file with the state of the ledger, and keeps all further numbers.
    *
+   * @param uncheckedFrom the `checkFrom` of the recovery, if the store has yet to be compared. Null: the ledger is complete
    * @throws {Error} when it cannot be written
    */
-  start(): void {
+  start(uncheckedFrom: number | null = null): void {
+    this.#uncheckedFrom = uncheckedFrom;
     this.#touch();
     const output = this.#create();
     try {
@@ -176,6 +185,13 @@ export class LedgerFile implements Journal {
     this.#ledger.journal = this;
     this.#timer = setInterval(() => void this.sync(), SYNC_MS);
     this.#timer.unref();
+  }
+
+  /** Has the file written again, now that the store was compared. */
+  checked(): void {
+    this.#uncheckedFrom = null;
+    this.#ledger.isUnchecked = false;
+    this.#renew();
   }
 
   number(id: number, seq: number): void {
@@ -270,7 +286,7 @@ export class LedgerFile implements Journal {
     const output = { descriptor: openSync(`${this.#file}.new`, 'w', 0o600), bytes: 0 };
     try {
       this.#push(output, jsonEntry(KIND.header, { format: FORMAT }));
-      this.#push(output, jsonEntry(KIND.process, { boot: this.#kernel }));
+      this.#push(output, jsonEntry(KIND.process, { boot: this.#kernel, uncheckedFrom: this.#uncheckedFrom }));
       this.#push(output, this.#time());
     } catch (error) {
       closeSync(output.descriptor);

@@ -14,6 +14,8 @@ const DAY_US = 86_400_000_000;
 export interface LedgerRecord {
   /** The boot of the kernel under which its last entries were written; null: not known. */
   readonly kernel: string | null;
+  /** Numbers of readings from this time on have yet to be completed from the store; null: they are complete. */
+  readonly uncheckedFrom: number | null;
   /** When the process last noted the time: a few seconds before its last numbers, at most. */
   readonly at: number;
   /** No reading with an earlier time was recorded after the last synced entry. */
@@ -63,6 +65,7 @@ class Reader {
   readonly #names = new Map<number, string>();
   #hasHeader = false;
   #kernel: string | null = null;
+  #uncheckedFrom: number | null = null;
   #at = 0;
   #floor = 0;
   #isWhole = false;
@@ -89,7 +92,14 @@ class Reader {
   finish(torn: number): LedgerRecord {
     if (!this.#isWhole) throw new LedgerDamaged('its beginning is not complete');
     const isClosed = this.#isClosed && torn === 0;
-    return { kernel: this.#kernel, at: this.#at, floor: this.#floor, isClosed, torn };
+    return {
+      kernel: this.#kernel,
+      uncheckedFrom: this.#uncheckedFrom,
+      at: this.#at,
+      floor: this.#floor,
+      isClosed,
+      torn,
+    };
   }
 
   #takeNumbers(body: Buffer): void {
@@ -109,9 +119,15 @@ class Reader {
         this.#hasHeader = true;
         break;
       }
-      case KIND.process:
-        this.#kernel = (value as { boot: string | null }).boot;
+      case KIND.process: {
+        const { boot, uncheckedFrom = null } = value as {
+          boot: string | null;
+          uncheckedFrom?: number | null;
+        };
+        this.#kernel = boot;
+        this.#uncheckedFrom = uncheckedFrom;
         break;
+      }
       case KIND.time: {
         const { at, floor } = value as { at: number; floor: number };
         this.#at = at;

@@ -147,6 +147,11 @@ export class SequenceLedger {
   journal: Journal | null = null;
   /** Whether it may lack devices of an earlier process, whose messages can be in the spool. */
   isPartial = false;
+  /**
+   * Whether numbers of an earlier process have yet to be completed from the store. Missing ones can be stored then. No number
+   * counts as a duplicate, because the one before can be of that comparison.
+   */
+  isUnchecked = false;
   /** The present day, days since the epoch. */
   today = 0;
   readonly #devices = new Map<string, Device>();
@@ -602,6 +607,7 @@ export class SequenceLedger {
   #fill(entry: Boot, seq: number): void {
     const before = gapBytes(entry.gaps);
     if (entry.gaps === null || !entry.gaps.remove(seq)) {
+      if (this.isUnchecked) return;
       entry.duplicates++;
       this.#duplicates++;
       return;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import type { Origin } from '../../src/delivery.ts';
-import { checkLedger } from '../../src/ledger/check-ledger.ts';
+import { LedgerCheck } from '../../src/ledger/check-ledger.ts';
 import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { type Inbound, Pipeline, type PipelineOptions } from '../../src/pipeline.ts';
 import { Quarantine } from '../../src/quarantine.ts';
@@ -62,6 +62,7 @@ export class IngestProcess {
   hasDoubts = false;
   readonly #options: ProcessOptions;
   #pipeline: Pipeline | null = null;
+  #check: LedgerCheck | null = null;
   #isClosed = false;
 
   /** @throws {ConfigError} when a file cannot be opened */
@@ -83,12 +84,13 @@ export class IngestProcess {
   async start(): Promise<void> {
     const { store, ack, bounds, mistake, onResume, onBroken } = this.#options;
     const { checkFrom: from, isIncomplete, wasUnused } = this.ledgerFile.recover();
-    if (from !== null) {
+    if (from === null) this.ledgerFile.start();
+    else {
       const options = { from, isFinal: !isIncomplete, wasUnused };
-      await checkLedger(this.ledgerFile.ledger, store, options, LOGGER);
+      this.#check = new LedgerCheck(this.ledgerFile, store, options, LOGGER);
+      await this.#check.start();
       this.hasDoubts = [...this.ledgerFile.ledger.states()].some(([, , , uncertain]) => uncertain > 0);
     }
-    this.ledgerFile.start();
     const options: PipelineOptions = {
       store,
       router: new Router(defaultRoutes(ack)),
@@ -143,6 +145,7 @@ export class IngestProcess {
     await Promise.race([this.#pipeline!.idle(), sleep(STOP_MS)]);
     this.#pipeline!.abort();
     disconnect();
+    await this.#check?.stop();
     await this.ledgerFile.close();
     await this.spool?.close();
     this.quarantine.close();

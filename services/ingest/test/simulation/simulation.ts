@@ -282,6 +282,7 @@ class Simulation {
     if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || process === null) return false;
     const { accounts, spool } = process.pipeline!;
     if (accounts.inFlight > 0 || !(spool?.empty ?? true) || process.isStopping) return false;
+    if (process.ledgerFile.ledger.isUnchecked) return false;
     const mayMiss = this.#hadPowerCut || this.#hadDoubts || this.#faults.hadDiskFault;
     const mistakes = judge(this.#sensors, this.#store, process, mayMiss);
     if (mistakes.length > 0) this.#fail(mistakes.join('; '));

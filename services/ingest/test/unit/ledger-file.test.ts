@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { now, type Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
-import { openStore } from '@tidegauge/storage';
+import { openStore, type Store, StoreError } from '@tidegauge/storage';
 import fc from 'fast-check';
-import { checkLedger } from '../../src/ledger/check-ledger.ts';
+import { LedgerCheck } from '../../src/ledger/check-ledger.ts';
 import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { SequenceLedger } from '../../src/ledger/sequence-ledger.ts';
 
@@ -227,8 +227,7 @@ test('after a power cut, a number is missing only when the store does not have i
   await store.readings.write([...stored, reading(100, '2'), reading(102, '2')]);
   const after = new LedgerFile(join(path, 'l'), logger, 'boot-2');
   const { checkFrom } = after.recover();
-  await checkLedger(after.ledger, store, { from: checkFrom!, isFinal: true, wasUnused: false }, logger);
-  after.start();
+  await new LedgerCheck(after, store, { from: checkFrom!, isFinal: true, wasUnused: false }, logger).start();
   record(after, [
     ['a', '2', 104],
     ['silent', '1', 9],
@@ -253,8 +252,13 @@ test('after a power cut, a number is missing only when the store does not have i
   assert.equal(after.ledger.duplicates, 0);
 });
 
-for (const end of ['stopped', 'killed']) {
-  test(`what another board stored is not missing when ingest was ${end} and comes back to its first board`, async (context) => {
+for (const [end, isFinal] of [
+  ['stopped', true],
+  ['stopped', false],
+  ['killed', true],
+  ['killed', false],
+] as const) {
+  test(`what another board stored is not missing when ingest was ${end} and comes back to its first board${isFinal ? '' : ', with filters'}`, async (context) => {
     const path = directory(context);
     const store = await openStore(`sqlite:${join(path, 's.db')}`);
     context.after(() => store.close());
@@ -275,22 +279,20 @@ for (const end of ['stopped', 'killed']) {
     // The other board misses number 5, and everything while nobody runs.
     context.mock.timers.tick(60_000);
     await store.readings.write([3, 4, 6].map((seq) => reading(seq)));
-    for (const isFinal of [true, false]) {
-      const back = new LedgerFile(join(path, 'l'), logger, 'boot-1');
-      const { checkFrom, ...rest } = back.recover();
-      assert.deepEqual(rest, { isIncomplete: false, wasUnused: true });
-      await checkLedger(back.ledger, store, { from: checkFrom!, isFinal, wasUnused: true }, logger);
-      for (const [device, seq] of [
-        ['a', 9],
-        ['quiet', 2],
-      ] as const)
-        back.ledger.record(device, '1', seq);
-      const ranges = back.ledger.list().list.map((gap) => [gap.device, ...gap.ranges.flat()]);
-      // With filters, the store does not decide what else of device a the other board received, and no gap is judged.
-      const ofA = isFinal ? ['a', 1, 1, 5, 5, 7, 8] : ['a'];
-      assert.deepEqual(ranges.toSorted(), [ofA, ['quiet', 1, 1]]);
-      assert.equal(back.ledger.unjudged, isFinal ? 0 : 1);
-    }
+    const back = new LedgerFile(join(path, 'l'), logger, 'boot-1');
+    const { checkFrom, ...rest } = back.recover();
+    assert.deepEqual(rest, { isIncomplete: false, wasUnused: true });
+    await new LedgerCheck(back, store, { from: checkFrom!, isFinal, wasUnused: true }, logger).start();
+    for (const [device, seq] of [
+      ['a', 9],
+      ['quiet', 2],
+    ] as const)
+      back.ledger.record(device, '1', seq);
+    const ranges = back.ledger.list().list.map((gap) => [gap.device, ...gap.ranges.flat()]);
+    // With filters, the store does not decide what else of device a the other board received, and no gap is judged.
+    const ofA = isFinal ? ['a', 1, 1, 5, 5, 7, 8] : ['a'];
+    assert.deepEqual(ranges.toSorted(), [ofA, ['quiet', 1, 1]]);
+    assert.equal(back.ledger.unjudged, isFinal ? 0 : 1);
   });
 }
 
@@ -298,24 +300,74 @@ test('where the store cannot decide, the next gap is counted as not judged, and 
   const path = directory(context);
   const store = await openStore(`sqlite:${join(path, 's.db')}`);
   context.after(() => store.close());
-  const { ledger } = open(join(path, 'l')).file;
+  const file = new LedgerFile(join(path, 'l'), logger);
+  const { ledger } = file;
   for (const seq of [0, 1]) ledger.record('a', '1', seq);
-  await checkLedger(ledger, store, { from: 0, isFinal: false, wasUnused: false }, logger);
+  await new LedgerCheck(file, store, { from: 0, isFinal: false, wasUnused: false }, logger).start();
   for (const seq of [5, 7]) ledger.record('a', '1', seq);
   const { missing, unjudged, givenUp } = ledger;
   assert.deepEqual({ missing, unjudged, givenUp }, { missing: 1, unjudged: 1, givenUp: 0 });
 });
 
-for (const wasUnused of [true, false])
-  test(`numbers are not missing when the store cannot be read${wasUnused ? ' after a time without the file' : ''}`, async (context) => {
+/** A store that does not answer while `state.isAway`. */
+async function awayStore(context: TestContext, path: string) {
+  const real = await openStore(`sqlite:${path}`);
+  context.after(() => real.close());
+  const state = { isAway: true };
+  const range: Store['readings']['range'] = (query) => {
+    if (state.isAway) throw new StoreError('UNAVAILABLE', 'away');
+    return real.readings.range(query);
+  };
+  const readings = Object.assign(Object.create(real.readings), { range });
+  return { state, store: Object.create(real, { readings: { value: readings } }) as Store };
+}
+
+for (const isFinal of [true, false])
+  test(`a store that answers late is compared then, also after kills${isFinal ? '' : ', although it does not decide'}`, async (context) => {
     const path = directory(context);
-    const store = await openStore(`sqlite:${join(path, 's.db')}`);
-    await store.close();
-    const { ledger } = open(join(path, 'l')).file;
-    for (const seq of [0, 1]) ledger.record('a', '1', seq);
-    await checkLedger(ledger, store, { from: 0, isFinal: true, wasUnused }, logger);
-    for (const seq of [5, 7]) ledger.record('a', '1', seq);
-    assert.deepEqual(ledger.list().list[0]?.ranges, [[6, 6]]);
+    const { state, store } = await awayStore(context, join(path, 's.db'));
+    const before = open(join(path, 'l'), 'boot-1').file;
+    record(
+      before,
+      [0, 1, 4, 6].map((seq) => ['a', '1', seq]),
+    );
+    // Of these, 3 and 8 were not recorded before the power cut.
+    await store.readings.write([0, 1, 3, 4, 6, 8].map((seq) => reading(seq)));
+
+    const processes: LedgerCheck[] = [];
+    context.after(() => Promise.all(processes.map((check) => check.stop())));
+    const next = async () => {
+      const file = new LedgerFile(join(path, 'l'), logger, 'boot-2');
+      const { checkFrom, wasUnused } = file.recover();
+      assert.ok(checkFrom !== null, 'it must still be compared');
+      const check = new LedgerCheck(file, store, { from: checkFrom, isFinal, wasUnused }, logger);
+      processes.push(check);
+      await check.start();
+      return { file, check };
+    };
+    await next();
+    const { file, check } = await next();
+    assert.match(check.trouble ?? '', /not compared/);
+    record(file, [['a', '1', 9]]);
+    assert.deepEqual(file.ledger.open('a').length, isFinal ? 1 : 0);
+
+    state.isAway = false;
+    while (check.trouble !== null) await sleep(5);
+    // Where the store does not decide, no gap before the first number after the doubt is judged.
+    const ranges = file.ledger.list().list.flatMap((gap) => gap.ranges.map(([from, to]) => [from, to]));
+    assert.deepEqual(
+      ranges,
+      isFinal
+        ? [
+            [2, 2],
+            [5, 5],
+            [7, 7],
+          ]
+        : [],
+    );
+    assert.equal(file.ledger.duplicates, 0);
+    await file.close();
+    assert.deepEqual(new LedgerFile(join(path, 'l'), logger, 'boot-2').recover(), NO_CHECK);
   });
 
 test('a number from the spool that was recorded before is no duplicate', () => {
