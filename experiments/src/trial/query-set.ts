@@ -137,7 +137,9 @@ export class QuerySet implements OperationSet {
       observer.ended('query', 'OK', begun, end, thread, false);
       return true;
     };
-    return runClosedModel(perform, { threads, rate, ...limits });
+    const observed = await runClosedModel(perform, { threads, rate, ...limits });
+    await published.endTurn();
+    return observed;
   }
 
   async #ask(): Promise<Ask> {

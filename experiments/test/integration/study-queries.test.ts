@@ -26,13 +26,13 @@ async function deploy(
   store: string,
   drivers: readonly Driver[],
   queries: readonly Level[],
-  volume = 100,
+  { volume = 100, threads = THREADS } = {},
 ) {
   const text = [
     'study: queries',
     `hard: { store: ${store} }`,
     `easy: { workload: [${queries.join(', ')}], driver: [${drivers.join(', ')}] }`,
-    `fixed: { records: 3000, volume: ${volume}, operations: one-each, threads: ${THREADS} }`,
+    `fixed: { records: 3000, volume: ${volume}, operations: one-each, threads: ${threads} }`,
     'valid: { foreignCpu: null, throttled: null, swap: null, clockStep: null }',
   ].join('\n');
   const study = await parseStudy(text, { name: 'queries.yml', directory: folder }, { on: 'lab' });
@@ -50,12 +50,16 @@ async function deploy(
 
 type Opened = Awaited<ReturnType<Awaited<ReturnType<typeof deploy>>['open']>>;
 
-async function runOnce(opened: Opened, driver: Driver) {
+function request(driver: Driver, trial = 1) {
   files += 1;
   const csvPath = join(folder, `${files}.csv.gz`);
-  const document = await opened.run({
-    ...{ run: `run-${files}`, driver, trial: 1, attempt: 1, warmup: false, csvPath },
-  });
+  return { run: `run-${files}`, driver, trial, attempt: 1, warmup: false, csvPath };
+}
+
+async function runOnce(opened: Opened, driver: Driver) {
+  const asked = request(driver);
+  const { csvPath } = asked;
+  const document = await opened.run(asked);
   const rows = gunzipSync(readFileSync(csvPath)).toString().trimEnd().split('\n').slice(1);
   return { document, rows: rows.map((row) => row.split(',')) };
 }
@@ -98,7 +102,7 @@ for (const [store, drivers, queries] of STORES) {
   });
 }
 
-test('PostgreSQL has its statistics after a load, and no connection of published reads after their run', async (t) => {
+test('PostgreSQL has its statistics after a load, and no connection of published reads after their turn', async (t) => {
   const { deployment, series, open } = await deploy(t, 'postgres', ['published'], ['q5']);
   const opened = await open(series[0]!);
   await opened.load(1);
@@ -108,7 +112,7 @@ test('PostgreSQL has its statistics after a load, and no connection of published
   // More than the server accepts.
   const problems = await Promise.all(Array.from({ length: 150 }, () => reads.ask()));
   assert.ok(problems.some((problem) => problem?.includes('too many clients')));
-  await reads.close();
+  await reads.endTurn();
   const client = postgresClient(parseUrl(url));
   await client.connect();
   try {
@@ -121,8 +125,23 @@ test('PostgreSQL has its statistics after a load, and no connection of published
   }
 });
 
+test('PostgreSQL refuses no read because of published reads that had the turn before', async (t) => {
+  const drivers: readonly Driver[] = ['raw', 'app', 'published'];
+  const { series, open } = await deploy(t, 'postgres', drivers, ['q2'], { threads: 100 });
+  const opened = await open(series[0]!);
+  await opened.load(1);
+  // The order of the turns differs.
+  for (const trial of [1, 2, 3, 4]) {
+    const documents = await opened.together(...drivers.map((driver) => request(driver, trial)));
+    assert.deepEqual(
+      documents.map(({ done }) => done),
+      [100, 100, 100],
+    );
+  }
+});
+
 test('a wrong sum is found, and a volume is not mixed with another one', async (t) => {
-  const { deployment, series, open } = await deploy(t, 'sqlite', ['raw'], ['q9'], 20);
+  const { deployment, series, open } = await deploy(t, 'sqlite', ['raw'], ['q9'], { volume: 20 });
   const opened = await open(series[0]!);
   const [load] = await opened.load(1);
   assert.equal(load!.records, 600);

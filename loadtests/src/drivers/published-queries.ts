@@ -15,7 +15,8 @@ export interface PublishedQueries {
    * @returns why the read failed, or null. The original does not look at it
    */
   ask(): Promise<string | null>;
-  /** Closes what the reads left open. */
+  /** Closes what the reads of a turn left open. Reads of others, which have the next turn, need the connections. */
+  endTurn(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -36,7 +37,7 @@ export function publishedQueries(storeUrl: string, load: ReadLoad, query: QueryN
 
 /** Name of the connections of reads on the server. */
 const READS = 'published reads';
-/** How long the server may take to end the connections of a run. */
+/** How long the server may take to end the connections of a turn. */
 const CLOSE_MS = 30_000;
 const CLOSE_PAUSE_MS = 20;
 
@@ -71,7 +72,7 @@ class UnreadPostgres implements PublishedQueries {
    *
    * @throws {Error} when connections are still open after half a minute
    */
-  async close(): Promise<void> {
+  async endTurn(): Promise<void> {
     for (const client of this.#open.splice(0)) socketOf(client)?.destroy();
     for (const end = performance.now() + CLOSE_MS; ; await sleep(CLOSE_PAUSE_MS)) {
       const left = await openReads(this.#url).catch((error: Error) => error.message);
@@ -79,6 +80,8 @@ class UnreadPostgres implements PublishedQueries {
       if (performance.now() > end) throw new Error(`connections of the published reads stay open: ${left}`);
     }
   }
+
+  async close(): Promise<void> {}
 }
 
 /** Connections of published reads that the server has not ended. */
@@ -190,6 +193,8 @@ class FirstPages implements PublishedQueries {
       return (error as Error).message;
     }
   }
+
+  async endTurn(): Promise<void> {}
 
   async close(): Promise<void> {
     await this.#client.shutdown();
