@@ -21,7 +21,6 @@ export interface RecordedVerdicts {
   /** Name of the claims file without its ending, such as `s1`. */
   readonly claims: string;
   readonly study: string;
-  readonly size: 'quick' | 'full';
   /** Whether runs of the plan, or parts of the file, are missing. */
   readonly isPartial: boolean;
   /** ISO 8601. */
@@ -70,14 +69,11 @@ export function recordVerdicts(directories: readonly string[]): void {
   writeFileSync(CLAIMS_PAGE, claimsPage());
 }
 
-/** An interrupted study, or a quick one, does not replace the verdicts of a whole one. */
+/** An interrupted study does not replace the verdicts of a whole one. */
 export function assertNoLess(found: RecordedVerdicts, earlier: RecordedVerdicts, directory: string): void {
-  const worthOf = ({ size, isPartial }: RecordedVerdicts): number =>
-    (size === 'quick' ? 0 : 2) + (isPartial ? 0 : 1);
-  if (worthOf(found) >= worthOf(earlier)) return;
-  const kind = ({ size, isPartial }: RecordedVerdicts): string => `${size}${isPartial ? ', partial' : ''}`;
+  if (!found.isPartial || earlier.isPartial) return;
   throw new ConfigError([
-    `${directory}: these results are ${kind(found)}, and the recorded ones of ${earlier.date} are ${kind(earlier)}: ` +
+    `${directory}: these results are partial, and the recorded ones of ${earlier.date} are complete: ` +
       'complete the study first (npm run study -- run), or remove the recorded ones from experiments/studies/verdicts.json',
   ]);
 }
@@ -97,7 +93,7 @@ export function claimsPage(): string {
       const counts = VERDICTS.map(
         (verdict) => claims.filter((one) => verdictOf(one, each) === verdict).length,
       );
-      const place = each === undefined ? '–' : `${each.place}, ${each.size}`;
+      const place = each?.place ?? '–';
       return `| [${name.toUpperCase()}](#${name}) | ${title} | ${place} | ${claims.length} | ${counts.join(' | ')} |`;
     }),
   );
@@ -113,7 +109,7 @@ const VERDICTS = ['agrees', 'disagrees', 'undecided', 'not run'];
 const INTRODUCTION = `# Claims of the studies
 
 What five publications state, and what experiments with Tidegauge found. A study of \`experiments/studies\` names its claims, and its report judges them by
-intervals: [experiments.md](experiments.md#claims) explains checks and verdicts. Claims without recorded results are "not run".
+intervals: [experiments.md](experiments.md#claims) explains checks and verdicts. Claims without recorded results are "not run". Runs with \`--quick\` have no verdicts.
 
 This page is generated. \`npm run study -- claims RESULTS...\` records the verdicts of results in \`experiments/studies/verdicts.json\` and writes it.
 `;
@@ -159,15 +155,13 @@ function verdictOf({ id, notRun }: Claim, recorded: RecordedVerdicts | undefined
   return notRun === null ? (recorded?.verdicts[id]?.verdict ?? 'not run') : 'not run';
 }
 
-function describe({ study, size, isPartial, date, place, machine }: RecordedVerdicts): string {
-  const warning = size === 'quick' ? ' Quick sizes show that the study works; do not quote the verdicts' : '';
-  const partial = isPartial ? ', partial' : '';
-  return `${study}, ${size}${partial}, ${date}, ${place}, ${machine}${warning === '' ? '' : `.${warning}`}`;
+function describe({ study, isPartial, date, place, machine }: RecordedVerdicts): string {
+  return `${study}${isPartial ? ', partial' : ''}, ${date}, ${place}, ${machine}`;
 }
 
 /**
  * The verdicts of a results directory.
- * @throws {ConfigError} when it has no report, or its study names no claims
+ * @throws {ConfigError} when it has no report, its study names no claims, or its sizes are quick ones
  */
 export function verdictsOf(directory: string): RecordedVerdicts {
   const { claims: named, parts = {} } = YamlFile.read(join(directory, 'study.yml')).data as StudyFile;
@@ -179,13 +173,17 @@ export function verdictsOf(directory: string): RecordedVerdicts {
   }
   const analysis = readAnalysis(directory);
   const { study, runs, environment } = analysis;
+  if (study.quick) {
+    throw new ConfigError([
+      `${directory}: quick sizes show that a study works, and do not decide its claims: run it without --quick`,
+    ]);
+  }
   const plan = readPlan(directory).study;
   const lacksParts = Object.keys(plan.parts ?? {}).length < Object.keys(parts).length;
   const gigabytes = Math.round(Number(environment.memoryBytes) / 1e9);
   return {
     claims: basename(file, '.yml'),
     study: study.name,
-    size: study.quick ? 'quick' : 'full',
     isPartial: runs.partial || lacksParts,
     date: readEntries(directory)[0]!.time.slice(0, 10),
     place: String(environment.place),

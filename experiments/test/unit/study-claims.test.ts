@@ -167,7 +167,7 @@ test('docs/studies.md has all claims with the verdicts that are recorded', () =>
   assert.equal(readFileSync(CLAIMS_PAGE, 'utf8'), claimsPage(), 'run npm run study -- claims');
 });
 
-test('the verdicts of results have their numbers, sizes, date and machine', () => {
+test('the verdicts of results have their numbers, date and machine, and quick sizes have none', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tidegauge-claims-'));
   try {
     const source = 'study: x\nclaims: claims/s1.yml\nparts: { copies: {}, consistency: {} }\n';
@@ -188,18 +188,21 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
       JSON.stringify({ format: 2, hash: 'a', deployments: [], study: { ...levels, parts } });
     writeFileSync(join(directory, 'plan.json'), plan({ copies: {}, consistency: {} }));
     writeFileSync(join(directory, 'journal.jsonl'), `${JSON.stringify(opened)}\n`);
-    const analysis = {
-      study: { name: 's1-replication', quick: true },
+    const analysis = (quick: boolean) => ({
+      study: { name: 's1-replication', quick },
       runs: { partial: false },
       environment: { place: 'boards', cpu: 'Cortex-A72', cores: 4, memoryBytes: 4e9 },
       claims: [
         { id: 'load', verdict: 'agrees', reason: 'store citus is absent', shown: 'ratio 0.5 (0.4 to 0.6).' },
       ],
-    };
+    });
     mkdirSync(join(directory, 'report'));
-    writeFileSync(join(directory, 'report', 'analysis.json'), JSON.stringify(analysis));
+    const report = join(directory, 'report', 'analysis.json');
+    writeFileSync(report, JSON.stringify(analysis(true)));
+    assert.throws(() => verdictsOf(directory), /quick sizes .*run it without --quick/);
+    writeFileSync(report, JSON.stringify(analysis(false)));
     assert.deepEqual(verdictsOf(directory), {
-      ...{ claims: 's1', study: 's1-replication', size: 'quick', isPartial: false, date: '2026-11-22' },
+      ...{ claims: 's1', study: 's1-replication', isPartial: false, date: '2026-11-22' },
       ...{ place: 'boards', machine: 'Cortex-A72, 4 processors, 4 GB' },
       verdicts: { load: { verdict: 'agrees', found: 'ratio 0.5 (0.4 to 0.6). store citus is absent' } },
     });
@@ -212,25 +215,16 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
   }
 });
 
-test('verdicts of partial or quick results do not replace those of more', () => {
-  const recorded = (size: 'quick' | 'full', isPartial: boolean): RecordedVerdicts => ({
-    ...{
-      claims: 's2',
-      study: 's2',
-      size,
-      isPartial,
-      date: '2026-11-22',
-      place: 'lab',
-      machine: 'x',
-      verdicts: {},
-    },
+test('verdicts of partial results do not replace those of whole ones', () => {
+  const recorded = (isPartial: boolean): RecordedVerdicts => ({
+    ...{ claims: 's2', study: 's2', isPartial, date: '2026-11-22', place: 'lab', machine: 'x', verdicts: {} },
   });
-  const refused = (found: RecordedVerdicts, earlier: RecordedVerdicts) =>
-    assert.throws(() => assertNoLess(found, earlier, 'results/s2'), /results\/s2: these results are/);
-  refused(recorded('full', true), recorded('full', false));
-  refused(recorded('quick', false), recorded('full', true));
-  assertNoLess(recorded('full', true), recorded('quick', false), 'results/s2');
-  assertNoLess(recorded('full', false), recorded('full', false), 'results/s2');
+  assert.throws(
+    () => assertNoLess(recorded(true), recorded(false), 'results/s2'),
+    /results\/s2: these results are partial/,
+  );
+  assertNoLess(recorded(true), recorded(true), 'results/s2');
+  assertNoLess(recorded(false), recorded(true), 'results/s2');
 });
 
 test('published numbers have known flags, and a value where they count', () => {
