@@ -1,8 +1,5 @@
 import type { Reading } from '@tidegauge/readings';
 
-/** More than the rows of any batch. */
-const MOST_ROWS = 2 ** 17;
-
 /** A batch with each identity once, by series and time. */
 export interface Identities {
   /** The first row of each identity. */
@@ -40,22 +37,9 @@ export function identities(batch: readonly Reading[], series: readonly number[])
   return { first, last, changes };
 }
 
-/**
- * The rows by series and time; rows of one identity as they are in the batch. Series and row are sorted as one number, which is
- * exact for series below 2^36: that takes a third of the time of a comparison in JavaScript. The readings of a series mostly
- * arrive in the order of their times.
- */
-function inOrder(batch: readonly Reading[], series: readonly number[]): Float64Array {
-  const order = new Float64Array(batch.length);
-  for (let row = 0; row < order.length; row++) order[row] = series[row]! * MOST_ROWS + row;
-  order.sort();
-  for (let at = 0; at < order.length; at++) order[at]! -= Math.floor(order[at]! / MOST_ROWS) * MOST_ROWS;
-  for (let start = 0, end = 0; start < order.length; start = end) {
-    let isInOrder = true;
-    for (end = start + 1; end < order.length && series[order[end]!] === series[order[start]!]; end++) {
-      if (batch[order[end]!]!.time < batch[order[end - 1]!]!.time) isInOrder = false;
-    }
-    if (!isInOrder) order.subarray(start, end).sort((a, b) => batch[a]!.time - batch[b]!.time || a - b);
-  }
-  return order;
+/** The rows by series and time; rows of one identity as they are in the batch. */
+function inOrder(batch: readonly Reading[], series: readonly number[]): readonly number[] {
+  return [...batch.keys()].toSorted(
+    (a, b) => series[a]! - series[b]! || batch[a]!.time - batch[b]!.time || a - b,
+  );
 }
