@@ -48,7 +48,6 @@ export class LedgerCheck {
   readonly #options: CheckOptions;
   readonly #logger: Logger;
   readonly #end = new AbortController();
-  #work: Promise<void> = Promise.resolve();
 
   constructor(file: LedgerFile, store: Store, options: CheckOptions, logger: Logger) {
     this.#file = file;
@@ -82,22 +81,23 @@ export class LedgerCheck {
       healed: healed + Math.max(0, missing - ledger.missing),
     });
     this.#file.start(ledger.isUnchecked ? this.#options.from : null);
-    if (ledger.isUnchecked) this.#work = this.#compareUntilDone();
+    if (ledger.isUnchecked) void this.#compareUntilDone();
   }
 
-  /** Ends the comparison. Call it before the file is closed. */
-  async stop(): Promise<void> {
+  /** Ends the comparison. Call it before the file is closed. A read that hangs is not waited for. */
+  stop(): void {
     this.#end.abort();
-    await this.#work;
   }
 
   async #compareUntilDone(): Promise<void> {
     const { signal } = this.#end;
     const backoff = new Backoff();
-    do {
+    let isDone = false;
+    while (!isDone) {
       await backoff.wait(signal).catch(() => {});
+      isDone = await this.#compare(false);
       if (signal.aborted) return;
-    } while (!(await this.#compare(false)));
+    }
     this.#file.checked();
   }
 
@@ -152,6 +152,7 @@ export class LedgerCheck {
     let isNew = false;
     const readings = this.#store.readings.range({ device, from, order: 'asc', limit: MOST_READINGS });
     for await (const { boot, seq } of readings) {
+      this.#end.signal.throwIfAborted();
       if (++read === MOST_READINGS) return false;
       if (boot !== null && seq !== null && this.#file.ledger.confirm(device, boot, seq)) isNew = true;
     }

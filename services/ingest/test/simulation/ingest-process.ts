@@ -145,7 +145,7 @@ export class IngestProcess {
     await Promise.race([this.#pipeline!.idle(), sleep(STOP_MS)]);
     this.#pipeline!.abort();
     disconnect();
-    await this.#check?.stop();
+    this.#check?.stop();
     await this.ledgerFile.close();
     await this.spool?.close();
     this.quarantine.close();
