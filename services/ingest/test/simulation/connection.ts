@@ -79,6 +79,16 @@ export class Connection {
     this.#answers = [];
   }
 
+  /**
+   * Has the client receive something, unless the connection ends before.
+   *
+   * @returns false when there is no connection
+   */
+  receive(what: string, run: () => void): boolean {
+    if (this.#isConnected) this.#over(what, run);
+    return this.#isConnected;
+  }
+
   /** Sends the next message, when there is one and it may be sent. */
   pump(): void {
     if (this.#isMoving || !this.#mayMove) return;

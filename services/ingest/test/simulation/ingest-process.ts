@@ -2,16 +2,20 @@
 import './world.ts';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '@tidegauge/service';
+import type { ResendDocument } from '@tidegauge/readings';
+import { type Config, createLogger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
+import type { BrokerSource } from '../../src/broker-source.ts';
 import type { Origin } from '../../src/delivery.ts';
 import { LedgerCheck } from '../../src/ledger/check-ledger.ts';
 import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { type Inbound, Pipeline, type PipelineOptions } from '../../src/pipeline.ts';
 import { Quarantine } from '../../src/quarantine.ts';
 import { httpMessage } from '../../src/raw-message.ts';
+import { startResending } from '../../src/resend/start-resending.ts';
 import { type AckPolicy, Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
+import type { settings } from '../../src/settings.ts';
 import { Spool } from '../../src/spool.ts';
 import { DATA } from './disk.ts';
 import type { Message } from './sensors.ts';
@@ -34,6 +38,8 @@ export interface ProcessOptions {
   readonly bounds: Pick<PipelineOptions, 'maxBatch' | 'paceMs' | 'maxInFlight' | 'maxInFlightBytes'>;
   /** The boot of the kernel. */
   readonly kernel: string;
+  /** Sends a request for missing readings. Returns false when nobody can receive it. */
+  readonly request: (request: ResendDocument) => boolean;
   /** Called when the process can take messages again. */
   readonly onResume: () => void;
   /** Called when the process must end: an operator has to act. */
@@ -48,6 +54,7 @@ export interface Mistake {
   readonly parts?: (parts: Pick<IngestProcess, 'quarantine' | 'spool'>) => void;
   readonly pipeline?: (pipeline: Pipeline) => void;
   readonly accept?: (pipeline: Pipeline, message: Inbound, origin: Origin) => void;
+  readonly request?: ProcessOptions['request'];
 }
 
 /** One process of ingest: the parts that `startIngest` connects, without HTTP, alerts, retention and relay. */
@@ -63,6 +70,7 @@ export class IngestProcess {
   readonly #options: ProcessOptions;
   #pipeline: Pipeline | null = null;
   #check: LedgerCheck | null = null;
+  #resending: ReturnType<typeof startResending> = null;
   #isClosed = false;
 
   /** @throws {ConfigError} when a file cannot be opened */
@@ -91,9 +99,10 @@ export class IngestProcess {
       await this.#check.start();
       this.hasDoubts = [...this.ledgerFile.ledger.states()].some(([, , , uncertain]) => uncertain > 0);
     }
+    const router = new Router(defaultRoutes(ack));
     const options: PipelineOptions = {
       store,
-      router: new Router(defaultRoutes(ack)),
+      router,
       quarantine: this.quarantine,
       spool: this.spool,
       logger: LOGGER,
@@ -110,8 +119,17 @@ export class IngestProcess {
     };
     this.#pipeline = new Pipeline(mistake.options?.(options) ?? options);
     mistake.pipeline?.(this.#pipeline);
+    this.#startResending(router);
     this.isPaused = false;
     onResume();
+  }
+
+  #startResending(router: Router): void {
+    const request = this.#options.mistake.request ?? this.#options.request;
+    const session = { publish: (_: string, payload: Buffer) => request(JSON.parse(payload.toString())) };
+    const config = { resend: true, shareGroup: null } as Config<typeof settings>;
+    const broker = { session } as unknown as BrokerSource;
+    this.#resending = startResending(config, { pipeline: this.#pipeline!, router, broker, direct: null });
   }
 
   /** @param settled called when the message may be acknowledged */
@@ -141,6 +159,7 @@ export class IngestProcess {
    */
   async stop(disconnect: () => void): Promise<void> {
     this.isStopping = true;
+    this.#resending?.stop();
     this.#pipeline!.stop();
     await Promise.race([this.#pipeline!.idle(), sleep(STOP_MS)]);
     this.#pipeline!.abort();

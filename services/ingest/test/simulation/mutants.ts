@@ -277,6 +277,10 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'lose all requests for missing readings',
+    process: { request: () => true },
+  },
+  {
     name: 'count a duplicate as in flight',
     process: {
       pipeline({ accounts }) {

@@ -26,7 +26,7 @@ export interface Plan {
   readonly messages: number;
   /** The longest time between two messages, milliseconds. */
   readonly pauseMs: number;
-  readonly sent: SensorsOptions;
+  readonly sent: Omit<SensorsOptions, 'kept'>;
   readonly store: StoreOptions;
   readonly ack: AckPolicy;
   readonly spoolBytes: number;
@@ -44,11 +44,14 @@ export interface Plan {
   readonly hasClockSteps: boolean;
   /** A process ends within so many operations. */
   readonly operations: number;
+  /** Readings that a device could not send, and keeps for a request of ingest; 0: it hears no request. */
+  readonly kept: number;
 }
 
 /** Not `received`: it acknowledges on arrival, so it promises nothing. */
 const ACKS: readonly AckPolicy[] = ['stored', 'durable', 'durable'];
 const MOST_MESSAGES = 120;
+const MOST_KEPT = 6;
 
 export function makePlan(random: Random): Plan {
   const oneOf = <T>(values: readonly T[]): T => values[random.below(values.length)]!;
@@ -90,6 +93,7 @@ export function makePlan(random: Random): Plan {
     hasCuts: isOn(0.5),
     hasClockSteps: isOn(0.3),
     operations: oneOf([100, 500, 3000]),
+    kept: isOn(0.5) ? 1 + random.below(MOST_KEPT) : 0,
   };
 }
 
@@ -103,6 +107,7 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.hasClockSteps) yield { ...plan, hasClockSteps: false };
   if (plan.gatewayDevices > 0) yield { ...plan, gatewayDevices: 0 };
   if (plan.httpClients > 0) yield { ...plan, httpClients: 0 };
+  if (plan.kept > 0) yield { ...plan, kept: 0 };
   if (plan.sensors > 1) yield { ...plan, sensors: 1 };
   for (const [name, share] of Object.entries(sent))
     if (share > 0) yield { ...plan, sent: { ...sent, [name]: 0 } };

@@ -1,4 +1,6 @@
+import type { ResendDocument } from '@tidegauge/readings';
 import type { Random } from '@tidegauge/workload';
+import type { SequenceLedger } from '../../src/ledger/sequence-ledger.ts';
 import { BROKEN, identityOf, numbersIn, REJECTED } from './model-store.ts';
 
 /** A reading as its sensor sent it. */
@@ -27,6 +29,8 @@ export interface SensorsOptions {
   readonly lost: number;
   /** The share of messages before which a device restarts, twice at most. */
   readonly restarts: number;
+  /** Lost readings that a device keeps for a request of ingest. Of more, the oldest are gone. */
+  readonly kept: number;
 }
 
 /** All readings have one metric. */
@@ -40,6 +44,10 @@ interface Device {
   boots: number;
   next: number;
   readonly times: number[];
+  /** Readings that it could not send, oldest first. */
+  readonly kept: Sent[];
+  /** It has no number of a boot below this one. */
+  readonly gone: Map<string, number>;
 }
 
 /**
@@ -87,11 +95,34 @@ export class Sensors {
     return this.#message(`sensors/${name}/${METRIC}`, JSON.stringify(records), readings);
   }
 
-  /** The body of a request of HTTP. */
+  /** The body of a request of HTTP. Such a client hears no request. */
   request(name: string, at: number): Message {
-    const reading = this.#read(name, at);
+    const reading = this.#read(name, at, 0);
     const { device, time: t, value: v, boot, seq } = reading;
     return this.#message('', JSON.stringify([{ device, metric: METRIC, t, v, boot, seq }]), [reading]);
+  }
+
+  /** What a device sends when its numbers are requested: readings that it has, and which ones are gone. */
+  answer({ device: name, boot, ranges }: ResendDocument): readonly Message[] {
+    const { kept, gone } = this.#device(name);
+    const isRequested = (reading: Sent): boolean =>
+      reading.boot === boot && ranges.some(([from, to]) => reading.seq >= from && reading.seq <= to);
+    const found = kept.filter(isRequested);
+    kept.splice(0, kept.length, ...kept.filter((reading) => !found.includes(reading)));
+    const messages = found.map((reading) => {
+      const { time: t, value: v, seq } = reading;
+      return this.#message(`sensors/${name}/${METRIC}`, JSON.stringify({ t, v, boot, seq }), [reading]);
+    });
+    const least = gone.get(boot) ?? 0;
+    if (ranges.every(([from]) => from >= least)) return messages;
+    const text = JSON.stringify({ boot, kept: least });
+    return [...messages, { topic: `sensors/${name}/kept`, text, readings: [] }];
+  }
+
+  /** Whether a ledger misses numbers that their devices still have. */
+  areMissed(ledger: SequenceLedger): boolean {
+    const all = [...this.#devices.values()].flatMap(({ kept }) => kept);
+    return all.some(({ device, boot, seq }) => ledger.openBetween(device, boot, seq, seq) > 0);
   }
 
   #undecodable(topic: string): Message {
@@ -108,24 +139,40 @@ export class Sensors {
     return { topic, text, readings };
   }
 
-  #read(name: string, at: number): Sent {
+  #read(name: string, at: number, kept = this.#options.kept): Sent {
     const device = this.#device(name);
     const { corrections, refused, lost, restarts } = this.#options;
     if (device.boots < MOST_BOOTS && this.#happens(restarts)) {
       device.boots++;
       device.next = this.#random.below(5);
     }
-    if (this.#happens(lost)) device.next += 1 + this.#random.below(3);
+    if (this.#happens(lost)) this.#lose(device, at, 1 + this.#random.below(3), kept);
     const time = this.#happens(corrections) ? this.#earlier(device, at) : this.#present(device, at);
     const refusal = this.#random.below(2) === 0 ? REJECTED : BROKEN;
     const value = this.#happens(refused) ? refusal : ++this.#values;
     return { device: name, time, value, boot: `b${device.boots}`, seq: device.next++ };
   }
 
+  #lose(device: Device, at: number, count: number, most: number): void {
+    for (let left = count; left > 0; left--) {
+      const seq = device.next++;
+      if (most === 0) continue;
+      const time = this.#present(device, at);
+      const value = ++this.#values;
+      device.kept.push({ device: device.name, time, value, boot: `b${device.boots}`, seq });
+      if (device.kept.length <= most) continue;
+      const oldest = device.kept.shift()!;
+      device.gone.set(oldest.boot, oldest.seq + 1);
+    }
+  }
+
   #device(name: string): Device {
-    const known = this.#devices.get(name) ?? { name, boots: 1, next: this.#random.below(5), times: [] };
-    this.#devices.set(name, known);
-    return known;
+    const known = this.#devices.get(name);
+    if (known !== undefined) return known;
+    const next = this.#random.below(5);
+    const device: Device = { name, boots: 1, next, times: [], kept: [], gone: new Map() };
+    this.#devices.set(name, device);
+    return device;
   }
 
   /** A time after all others of the device. */

@@ -105,7 +105,7 @@ class Simulation {
     this.#disk = new Disk(this.#time, stream());
     this.#disk.onOperation = (what) => this.#step(what);
     this.#store = new ModelStore(this.#plan.store, this.#time, stream());
-    this.#sensors = new Sensors(this.#plan.sent, stream());
+    this.#sensors = new Sensors({ ...this.#plan.sent, kept: this.#plan.kept }, stream());
     const options = { time: this.#time, random: stream(), process: () => this.#running };
     this.#traffic = new Traffic(this.#plan, this.#sensors, START_MS, options);
     this.#faults = new FaultPlan(this.#plan, {
@@ -191,6 +191,7 @@ class Simulation {
       store: this.#mutant?.store?.(store) ?? store,
       kernel: `kernel-${this.#kernel}`,
       mistake: this.#mutant?.process ?? {},
+      request: (request) => this.#traffic.request(request),
       onResume: () => this.#traffic.pump(),
       onBroken: (error) => this.#broken(process, error),
     });
@@ -282,7 +283,8 @@ class Simulation {
     if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || process === null) return false;
     const { accounts, spool } = process.pipeline!;
     if (accounts.inFlight > 0 || !(spool?.empty ?? true) || process.isStopping) return false;
-    if (process.ledgerFile.ledger.isUnchecked) return false;
+    const { ledger } = process.ledgerFile;
+    if (ledger.isUnchecked || this.#sensors.areMissed(ledger)) return false;
     const mayMiss = this.#hadPowerCut || this.#hadDoubts || this.#faults.hadDiskFault;
     const mistakes = judge(this.#sensors, this.#store, process, mayMiss);
     if (mistakes.length > 0) this.#fail(mistakes.join('; '));

@@ -1,3 +1,4 @@
+import type { ResendDocument } from '@tidegauge/readings';
 import { Connection, HttpClient, type SenderOptions } from './connection.ts';
 import type { Plan } from './plan.ts';
 import type { Message, Sensors } from './sensors.ts';
@@ -19,6 +20,8 @@ export class Traffic {
   readonly #connections: Connection[] = [];
   readonly #clients: HttpClient[] = [];
   readonly #publishers: Publish[] = [];
+  /** By the first level of the devices that are behind them. */
+  readonly #listeners = new Map<string, Connection>();
   #left: number;
 
   /** @param startMs the time of the sensors' clocks at the start, milliseconds since the epoch */
@@ -64,6 +67,15 @@ export class Traffic {
     for (const each of [...this.#connections, ...this.#clients]) each.pump();
   }
 
+  /** Passes a request for missing readings to its device. Returns false when the device cannot receive it. */
+  request(request: ResendDocument): boolean {
+    const connection = this.#listeners.get(request.device.split('/', 1)[0]!);
+    const answer = () => {
+      for (const message of this.#sensors.answer(request)) connection!.publish(message);
+    };
+    return connection?.receive('request', answer) ?? false;
+  }
+
   #connectSoon(connection: Connection, ms: number): void {
     const { time, random } = this.#options;
     time.after(random.double() * ms, 'world', 'connection', () => connection.connect());
@@ -72,21 +84,22 @@ export class Traffic {
   #addSenders(): void {
     const { isDirect, sensors, gatewayDevices, httpClients, window } = this.#plan;
     const broker = isDirect ? null : this.#addConnection(window);
-    const publish = (make: () => Message): Publish => {
+    const publish = (name: string, make: () => Message): Publish => {
       const connection = broker ?? this.#addConnection(SENSOR_WINDOW);
+      this.#listeners.set(name, connection);
       return () => connection.publish(make());
     };
     const names = (prefix: string, count: number) =>
       Array.from({ length: count }, (_, place) => prefix + place);
     for (const name of names('s', sensors))
-      this.#publishers.push(publish(() => this.#sensors.single(name, this.#at)));
+      this.#publishers.push(publish(name, () => this.#sensors.single(name, this.#at)));
     const behind = names('d', gatewayDevices);
     const some = () => {
       const chosen = behind.filter(() => this.#options.random.below(2) === 0);
       return chosen.length === 0 ? behind : chosen;
     };
     if (gatewayDevices > 0)
-      this.#publishers.push(publish(() => this.#sensors.gateway(GATEWAY, some(), this.#at)));
+      this.#publishers.push(publish(GATEWAY, () => this.#sensors.gateway(GATEWAY, some(), this.#at)));
     for (const name of names('h', httpClients)) {
       const client = new HttpClient(this.#options);
       this.#clients.push(client);
