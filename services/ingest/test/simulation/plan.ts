@@ -44,7 +44,7 @@ export interface Plan {
   readonly hasClockSteps: boolean;
   /** A process ends within so many operations. */
   readonly operations: number;
-  /** Readings that a device could not send, and keeps for a request of ingest; 0: it hears no request. */
+  /** Readings that a device could not send, and keeps for a request of ingest; 0: it keeps none. */
   readonly kept: number;
 }
 

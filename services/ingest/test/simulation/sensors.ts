@@ -95,7 +95,7 @@ export class Sensors {
     return this.#message(`sensors/${name}/${METRIC}`, JSON.stringify(records), readings);
   }
 
-  /** The body of a request of HTTP. Such a client hears no request. */
+  /** The body of a request of HTTP. Such a client receives no request. */
   request(name: string, at: number): Message {
     const reading = this.#read(name, at, 0);
     const { device, time: t, value: v, boot, seq } = reading;
