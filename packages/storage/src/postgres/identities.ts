@@ -39,7 +39,5 @@ export function identities(batch: readonly Reading[], series: readonly number[])
 
 /** The rows by series and time; rows of one identity as they are in the batch. */
 function inOrder(batch: readonly Reading[], series: readonly number[]): readonly number[] {
-  return [...batch.keys()].toSorted(
-    (a, b) => series[a]! - series[b]! || batch[a]!.time - batch[b]!.time || a - b,
-  );
+  return [...batch.keys()].sort((a, b) => series[a]! - series[b]! || batch[a]!.time - batch[b]!.time);
 }
