@@ -37,7 +37,7 @@ import { DirectSource } from './direct/direct-source.ts';
 import { measureDirect } from './direct/measure.ts';
 import { keepHeapSmall } from './heap.ts';
 import { IngestStore } from './ingest-store.ts';
-import { LedgerCheck } from './ledger/check-ledger.ts';
+import { type LedgerCheck, recoverLedger } from './ledger/check-ledger.ts';
 import { LedgerFile } from './ledger/ledger-file.ts';
 import { measure, measureRollups } from './measure.ts';
 import type { MessageSource } from './message-source.ts';
@@ -460,15 +460,8 @@ async function openLedger(
   const own = logger.child({ component: 'ledger' });
   const ledgerFile = new LedgerFile(path, own);
   try {
-    const { checkFrom: from, isIncomplete, wasUnused } = ledgerFile.recover();
-    if (from === null) {
-      ledgerFile.start();
-      return { ledgerFile, ledgerCheck: null };
-    }
-    const isFinal = !isIncomplete && routes.every(({ filter }) => filter === null);
-    const ledgerCheck = new LedgerCheck(ledgerFile, store, { from, isFinal, wasUnused }, own);
-    await ledgerCheck.start();
-    return { ledgerFile, ledgerCheck };
+    const hasFilters = routes.some(({ filter }) => filter !== null);
+    return { ledgerFile, ledgerCheck: await recoverLedger(ledgerFile, store, hasFilters, own) };
   } catch (error) {
     const reason = (error as Error).message;
     throw new ConfigError([`the ledger ${path} cannot be opened: ${reason}: check DATA_DIR`]);

@@ -35,6 +35,34 @@ interface Outcome {
 }
 
 /**
+ * Reads the file of an earlier process, compares its ledger with the store if that is needed, and starts the file.
+ *
+ * @param hasFilters whether readings can be recorded that the store does not have
+ * @returns the comparison, which can go on; null when none is needed
+ * @throws {Error} when the file cannot be read or written
+ */
+export async function recoverLedger(
+  file: LedgerFile,
+  store: Store,
+  hasFilters: boolean,
+  logger: Logger,
+): Promise<LedgerCheck | null> {
+  const { checkFrom: from, isIncomplete, wasUnused } = file.recover();
+  if (from === null) {
+    file.start();
+    return null;
+  }
+  const check = new LedgerCheck(
+    file,
+    store,
+    { from, isFinal: !isIncomplete && !hasFilters, wasUnused },
+    logger,
+  );
+  await check.start();
+  return check;
+}
+
+/**
  * Completes a ledger that may lack the last numbers, after a power cut or because ingest ran on another board: numbers of
  * readings that the store has are recorded. A number is missing only when the store does not have it. Where that cannot be
  * decided, the device is in doubt.
@@ -73,15 +101,15 @@ export class LedgerCheck {
     const { ledger } = this.#file;
     const { gapsOpened, healed = 0 } = ledger.totals();
     const { missing } = ledger;
-    ledger.isUnchecked = !(await this.#compare(true));
+    const isDone = await this.#compare(true);
     // Numbers that arrived in another order than that of their times were no gaps.
     ledger.restoreTotals({
       ...ledger.totals(),
       gapsOpened: gapsOpened + Math.max(0, ledger.missing - missing),
       healed: healed + Math.max(0, missing - ledger.missing),
     });
-    this.#file.start(ledger.isUnchecked ? this.#options.from : null);
-    if (ledger.isUnchecked) void this.#compareUntilDone();
+    this.#file.start(isDone ? null : this.#options.from);
+    if (!isDone) void this.#compareUntilDone();
   }
 
   /** Ends the comparison. Call it before the file is closed. A read that hangs is not waited for. */

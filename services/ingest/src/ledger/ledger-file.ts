@@ -170,6 +170,7 @@ export class LedgerFile implements Journal {
    */
   start(uncheckedFrom: number | null = null): void {
     this.#uncheckedFrom = uncheckedFrom;
+    this.#ledger.isUnchecked = uncheckedFrom !== null;
     this.#touch();
     const output = this.#create();
     try {

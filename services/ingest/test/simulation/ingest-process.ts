@@ -7,7 +7,7 @@ import { type Config, createLogger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import type { BrokerSource } from '../../src/broker-source.ts';
 import type { Origin } from '../../src/delivery.ts';
-import { LedgerCheck } from '../../src/ledger/check-ledger.ts';
+import { type LedgerCheck, recoverLedger } from '../../src/ledger/check-ledger.ts';
 import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { type Inbound, Pipeline, type PipelineOptions } from '../../src/pipeline.ts';
 import { Quarantine } from '../../src/quarantine.ts';
@@ -91,12 +91,8 @@ export class IngestProcess {
   /** Recovers what an earlier process left, as `startIngest` does, and takes messages then. */
   async start(): Promise<void> {
     const { store, ack, bounds, mistake, onResume, onBroken } = this.#options;
-    const { checkFrom: from, isIncomplete, wasUnused } = this.ledgerFile.recover();
-    if (from === null) this.ledgerFile.start();
-    else {
-      const options = { from, isFinal: !isIncomplete, wasUnused };
-      this.#check = new LedgerCheck(this.ledgerFile, store, options, LOGGER);
-      await this.#check.start();
+    this.#check = await recoverLedger(this.ledgerFile, store, false, LOGGER);
+    if (this.#check !== null) {
       this.hasDoubts = [...this.ledgerFile.ledger.states()].some(([, , , uncertain]) => uncertain > 0);
     }
     const router = new Router(defaultRoutes(ack));
