@@ -1,12 +1,13 @@
 import { dayName } from '@tidegauge/copy';
 import { now } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
-import { type Store, StoreError } from '@tidegauge/storage';
+import { type RangeCursor, type Store, StoreError } from '@tidegauge/storage';
 import { dayFigures, dayOf, MOST_DAY, nextDay, readingsOfDay } from './day-digest.ts';
 import type { DayRange } from './relay-log.ts';
 import type { DayOfDevice, RelayAnswer } from './relay-message.ts';
 import { encodeRelayed } from './relayed-lines.ts';
 
+const NEWLINE = 10;
 /** Differences that are listed. All are counted. */
 const MOST_LISTED = 20;
 /** Readings that are newer than this can be on their way, or can still be received, microseconds. */
@@ -69,9 +70,9 @@ interface Current {
   differs: { readonly board: number; readonly centre: number } | null;
   /** Whether it has differed once. Its readings can have been on their way then. */
   isSuspicious: boolean;
-  repair: AsyncIterator<Buffer> | null;
-  /** Lines that the centre may not have yet. */
-  lines: Buffer | null;
+  /** Whether the day is being sent again, and the last reading that the centre has of it. */
+  isRepairing: boolean;
+  sent: RangeCursor | null;
   timeouts: number;
 }
 
@@ -119,7 +120,7 @@ export class Comparison {
     const current = this.#current;
     try {
       if (current === null) await this.#next();
-      else if (current.repair !== null) await this.#repair(current, current.repair);
+      else if (current.isRepairing) await this.#repair(current);
       else await this.#compare(current);
     } catch (error) {
       // A device that the store refuses to read must not hold up the others.
@@ -150,7 +151,7 @@ export class Comparison {
     const day = this.#from > days.to ? null : await nextDay(store, device, this.#from, until);
     if (day !== null && day <= days.to) {
       this.#from = day + 1;
-      const fresh = { differs: null, isSuspicious: false, repair: null, lines: null, timeouts: 0 };
+      const fresh = { differs: null, isSuspicious: false, isRepairing: false, sent: null, timeouts: 0 };
       this.#current = { device, day, until, ...fresh };
       return;
     }
@@ -175,30 +176,24 @@ export class Comparison {
       this.#end(current, compared.count > figures.count ? 'extra' : 'unequal');
     } else if (current.isSuspicious) {
       current.differs = { board: figures.count, centre: compared.count };
-      current.repair = this.#linesOf(current);
+      current.isRepairing = true;
     } else current.isSuspicious = true;
   }
 
-  /** Sends one piece of a day again. */
-  async #repair(current: Current, repair: AsyncIterator<Buffer>): Promise<void> {
-    if (current.lines === null) {
-      const { done, value } = await repair.next().catch((error: unknown) => {
-        current.repair = this.#linesOf(current);
-        throw error;
-      });
-      if (done === true) {
-        current.repair = null;
-        return;
-      }
-      current.lines = value;
+  /**
+   * Sends one piece of a day again, as the store has it now: one that was read before, for example for a request that failed,
+   * would undo the corrections that the log has sent since.
+   */
+  async #repair(current: Current): Promise<void> {
+    const { device, day, until, sent } = current;
+    for await (const page of readingsOfDay(this.#options.store, device, day, until, sent)) {
+      const [lines] = encodeRelayed(page);
+      await this.#options.send(lines!);
+      const { time, metric } = page[linesIn(lines!) - 1]!;
+      current.sent = { time, metric };
+      return;
     }
-    await this.#options.send(current.lines);
-    current.lines = null;
-  }
-
-  async *#linesOf({ device, day, until }: Current): AsyncGenerator<Buffer> {
-    for await (const page of readingsOfDay(this.#options.store, device, day, until))
-      yield* encodeRelayed(page);
+    current.isRepairing = false;
   }
 
   /** @param result of a day that differed */
@@ -211,6 +206,11 @@ export class Comparison {
     this.#options.logger.warn(difference, 'a day of a device differed between this board and the centre');
     if (this.#differences.length < MOST_LISTED) this.#differences.push(difference);
   }
+}
+
+/** Each reading is one line. */
+function linesIn(lines: Buffer): number {
+  return lines.reduce((count, byte) => (byte === NEWLINE ? count + 1 : count), 0);
 }
 
 /** The first device after another one; null at the end. */

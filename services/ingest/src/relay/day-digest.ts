@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DAY_US, DeviceDigest, metricsOf } from '@tidegauge/copy';
 import type { Reading } from '@tidegauge/readings';
-import type { RangeCursor, Store } from '@tidegauge/storage';
+import { compareText, type RangeCursor, type Store } from '@tidegauge/storage';
 
 /** The day of the latest time of a reading, counted since the epoch. */
 export const MOST_DAY = Math.floor(Number.MAX_SAFE_INTEGER / DAY_US);
@@ -33,24 +33,36 @@ async function pageOf(parts: AsyncIterable<readonly Reading[]>): Promise<Reading
  * The readings of a device on one day, by metric and time, in pages of up to 1,000. No read stays open between two pages.
  *
  * @param until only readings before it, microseconds since the epoch
+ * @param start only readings after this one; null: all
  */
 export async function* readingsOfDay(
   store: Store,
   device: string,
   day: number,
   until: number,
+  start: RangeCursor | null = null,
 ): AsyncGenerator<Reading[]> {
   const bounds = { from: day * DAY_US, to: Math.min((day + 1) * DAY_US, until) };
   if (bounds.to <= bounds.from) return;
   for (const metric of await metricsOf(store, device)) {
-    for (let after: RangeCursor | null = null; ; ) {
-      const query = { device, metric, ...bounds, order: 'asc' as const, limit: PAGE };
-      const page = await pageOf(store.readings.pages(after === null ? query : { ...query, after }));
-      if (page.length > 0) yield page;
-      if (page.length < PAGE) break;
-      after = { time: page.at(-1)!.time, metric };
-      await nextTurn();
-    }
+    const order = start === null ? 1 : compareText(metric, start.metric);
+    if (order >= 0) yield* pagesAfter(store, { device, metric, ...bounds }, order === 0 ? start : null);
+  }
+}
+
+/** The readings of one series after a cursor. */
+async function* pagesAfter(
+  store: Store,
+  series: { readonly device: string; readonly metric: string; readonly from: number; readonly to: number },
+  start: RangeCursor | null,
+): AsyncGenerator<Reading[]> {
+  const query = { ...series, order: 'asc' as const, limit: PAGE };
+  for (let after = start; ; ) {
+    const page = await pageOf(store.readings.pages(after === null ? query : { ...query, after }));
+    if (page.length > 0) yield page;
+    if (page.length < PAGE) return;
+    after = { time: page.at(-1)!.time, metric: series.metric };
+    await nextTurn();
   }
 }
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { waitUntil } from '@tidegauge/process';
-import { type Device, now } from '@tidegauge/readings';
+import { DecodeError, type Device, now, type Reading } from '@tidegauge/readings';
+import { createLogger } from '@tidegauge/service';
+import { Comparison } from '../../src/relay/comparison.ts';
 import { dayFigures, dayOf } from '../../src/relay/day-digest.ts';
-import { encodeHeader, readRelayAnswer } from '../../src/relay/relay-message.ts';
-import { encodeRelayed } from '../../src/relay/relayed-lines.ts';
+import { encodeHeader, type RelayAnswer, readRelayAnswer } from '../../src/relay/relay-message.ts';
+import { decodeRelayed, encodeRelayed } from '../../src/relay/relayed-lines.ts';
 import { type RelayNode, readingsOf, relayNode, series } from '../relay-node.ts';
 
 const WAIT = { timeoutMs: 20_000 };
@@ -159,6 +161,40 @@ test('readings that were dropped from the log, or changed behind it, are found b
       { device: 'b', board: 1, centre: 0, result: 'repaired' },
     ],
   );
+});
+
+test('a day that is sent again does not undo a correction that the log sent meanwhile', async (context) => {
+  const board = await relayNode(context);
+  const readings = series('a', 3000, EPOCH);
+  await board.store.readings.write(readings);
+  const correct = async (index: number) =>
+    board.store.readings.write([{ ...readings[index]!, value: -1, received: EPOCH + 9e9 }]);
+  const centre = new Map<number, Reading>();
+  let failures = 0;
+  const comparison = new Comparison({
+    store: board.store,
+    days: { from: DAY, to: DAY },
+    device: 'a',
+    logger: createLogger('test', 'silent'),
+    compare: async () => ({ compared: { isEqual: false, count: 0 } }) as RelayAnswer,
+    async send(lines) {
+      if (failures-- > 0) throw new Error('no answer');
+      const sent = decodeRelayed(lines);
+      assert.ok(!(sent instanceof DecodeError));
+      for (const reading of sent) centre.set(reading.time, reading);
+    },
+  });
+  // The day is chosen, and differs twice.
+  for (let step = 0; step < 3; step++) assert.equal(await comparison.step(), true);
+  failures = 1;
+  await assert.rejects(comparison.step(), /no answer/);
+  await correct(1);
+  await comparison.step();
+  assert.ok(centre.size > 1 && centre.size < 1000, `${centre.size} readings in one request`);
+  await correct(999);
+  while (await comparison.step());
+  assert.deepEqual([...centre.values()], await readingsOf(board.store, 'a'));
+  assert.equal(comparison.document.unequal, 1);
 });
 
 test('a chain passes readings on, and a loop is refused', async (context) => {
