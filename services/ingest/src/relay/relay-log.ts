@@ -78,7 +78,7 @@ export class RelayLog {
     return this.#spool.since;
   }
 
-  /** Days with readings that were dropped; null when there are none. */
+  /** Days with readings that were dropped; null when there are none. Another object after each drop. */
   get lost(): DayRange | null {
     return this.#state.lost;
   }
@@ -116,13 +116,16 @@ export class RelayLog {
     });
   }
 
-  /** Notes that days were compared. @param lost the lost days that were compared, unless others were lost meanwhile */
+  /**
+   * Notes that days were compared.
+   *
+   * @param lost `lost` when the comparison began, if it was about them. What was dropped since has to be compared again
+   */
   wasCompared(days: DayRange, lost: DayRange | null): void {
     const { lost: left, compared } = this.#state;
-    const isDone = lost !== null && left?.from === lost.from && left.to === lost.to;
     this.#state = {
       ...this.#state,
-      lost: isDone ? null : left,
+      lost: left === lost ? null : left,
       compared: lost === null ? Math.max(compared, days.to) : compared,
     };
     this.#keepState();
@@ -174,13 +177,13 @@ export class RelayLog {
     if (days === null) return;
     this.drops++;
     const { lost } = this.#state;
-    const all = unite(lost, days);
+    const all = { ...unite(lost, days) };
+    this.#state = { ...this.#state, lost: all };
     if (lost?.from === all.from && lost.to === all.to) return;
     this.#logger.warn(
       { days: all },
       'readings for the centre were dropped: their days will be compared and sent again',
     );
-    this.#state = { ...this.#state, lost: all };
     this.#keepState();
   }
 
