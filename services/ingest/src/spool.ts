@@ -146,7 +146,10 @@ export class Spool {
   /** Deletes the oldest segment, after all its messages are settled. */
   remove(segment: Segment): Promise<void> {
     return this.#inTurn(async () => {
-      await unlink(join(this.#directory, segment.file));
+      await unlink(join(this.#directory, segment.file)).catch((error: NodeJS.ErrnoException) => {
+        // An earlier call removed the file, and then the sync failed.
+        if (error.code !== 'ENOENT') throw error;
+      });
       // Without this sync a deleted segment could reappear after a power loss, and old values would replace their
       // corrections.
       await this.#syncDirectory();

@@ -1,3 +1,5 @@
+// First: modules of ingest take functions of Node when they are loaded.
+import '../simulation/world.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger } from '@tidegauge/service';
@@ -64,6 +66,27 @@ test('a removed segment does not return, also when the process was killed before
     };
     await spool.remove(segment);
   });
+});
+
+test('a segment is removed by the next call when the sync of its removal failed', async () => {
+  const random = seeded(1);
+  const time = new VirtualTime(0, random.double);
+  const disk = new Disk(time, random);
+  useWorld({ time, disk, random: random.double });
+  try {
+    const work: Work = async (spool) => {
+      await spool.append([entryOf('1')]);
+      const segment = (await spool.oldest())!;
+      disk.failsSync = true;
+      await assert.rejects(spool.remove(segment), /EIO/);
+      disk.failsSync = false;
+      await spool.remove(segment);
+      assert.ok(spool.empty);
+    };
+    assert.equal(await run(work, time, disk), false);
+  } finally {
+    useWorld(null);
+  }
 });
 
 test('messages of a new spool are in it after a power cut', async () => {
