@@ -24,6 +24,8 @@ export interface CheckOptions {
    * store has numbers of another process.
    */
   readonly wasUnused: boolean;
+  /** Whether the ledger can lack devices that the store has, because its file could not be written. */
+  readonly lacksDevices: boolean;
 }
 
 /** What a comparison found. `begun` is a time of `performance.now()`. */
@@ -55,7 +57,7 @@ export async function recoverLedger(
   const check = new LedgerCheck(
     file,
     store,
-    { from, isFinal: !isIncomplete && !hasFilters, wasUnused },
+    { from, isFinal: !isIncomplete && !hasFilters, wasUnused, lacksDevices: isIncomplete },
     logger,
   );
   await check.start();
@@ -135,11 +137,14 @@ export class LedgerCheck {
     const limit = isFirst ? begun + START_MS : Number.POSITIVE_INFINITY;
     const { ledger } = this.#file;
     const { isFinal } = this.#options;
-    const names = [...ledger.names()];
     const { signal } = this.#end;
     let compared = 0;
     let doubted = 0;
     let failure: unknown = null;
+    const names = await this.#names().catch((error: unknown) => {
+      failure = error;
+      return [...ledger.names()];
+    });
     await forEach(names, DEVICES_AT_ONCE, async (device) => {
       const isOver = failure !== null || signal.aborted || performance.now() > limit;
       const isKnown = isOver
@@ -155,9 +160,16 @@ export class LedgerCheck {
       ledger.doubt(device);
       doubted++;
     });
-    const isDone = compared === names.length;
+    const isDone = failure === null && compared === names.length;
     if (isDone || isFirst) this.#report(isDone, { devices: compared, doubted, begun, failure });
     return isDone;
+  }
+
+  async #names(): Promise<readonly string[]> {
+    const names = new Set(this.#file.ledger.names());
+    if (this.#options.lacksDevices)
+      for await (const device of this.#store.readings.devices()) names.add(device);
+    return [...names];
   }
 
   #report(isDone: boolean, { devices, doubted, begun, failure }: Outcome): void {

@@ -153,10 +153,7 @@ export class LedgerFile implements Journal {
     const isKilled = this.#kernel !== null && found.kernel === this.#kernel && found.torn === 0;
     const isComplete = !isIncomplete && (found.isClosed || isKilled);
     const { uncheckedFrom } = found;
-    if (!isComplete) {
-      const checkFrom = Math.min(found.floor, uncheckedFrom ?? Number.POSITIVE_INFINITY);
-      return { checkFrom, isIncomplete, wasUnused: false };
-    }
+    if (!isComplete) return { checkFrom: checkFromOf(found, isIncomplete), isIncomplete, wasUnused: false };
     if (uncheckedFrom !== null) return { checkFrom: uncheckedFrom, isIncomplete: false, wasUnused: false };
     if (now() - found.at < UNUSED_US) return NOTHING;
     return { checkFrom: found.at - OVERLAP_US, isIncomplete: false, wasUnused: true };
@@ -349,6 +346,7 @@ export class LedgerFile implements Journal {
     try {
       renameSync(this.#file, this.#incomplete);
       closeSync(descriptor);
+      syncDirectory(dirname(this.#file));
     } catch (failure) {
       this.#logger.error({ err: failure }, 'the file of the ledger cannot be renamed');
     }
@@ -387,13 +385,23 @@ export class LedgerFile implements Journal {
       isDone = this.#pushStates(output, states);
     }
     if (this.#next !== output) return;
+    const { bytes } = output;
     await datasync(output.descriptor);
     if (this.#next !== output) return;
+    // What was added meanwhile was synced in the old file only. It can be a new device.
+    if (output.bytes > bytes) fsyncSync(output.descriptor);
     this.#next = null;
     this.#replace(output);
     if (this.#trouble !== null) this.#logger.info('the ledger of sequence numbers is kept again');
     this.#trouble = null;
   }
+}
+
+/** From when on the store is compared with a file that lacks numbers. */
+function checkFromOf({ floor, uncheckedFrom }: LedgerRecord, isIncomplete: boolean): number {
+  // While the file could not be written, it did not get the times of late readings.
+  const from = isIncomplete ? floor - DAY_US : floor;
+  return Math.max(0, Math.min(from, uncheckedFrom ?? Number.POSITIVE_INFINITY));
 }
 
 /** The boot of this machine's kernel: random(4). Null where it is not known. */

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger } from '@tidegauge/service';
 import { seeded } from '@tidegauge/workload';
+import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { Spool } from '../../src/spool.ts';
 import { encodeEntry } from '../../src/spool-entry.ts';
-import { Disk } from '../simulation/disk.ts';
+import { DATA, Disk } from '../simulation/disk.ts';
 import { explore, reportOf } from '../simulation/explore.ts';
 import { SPOOL } from '../simulation/ingest-process.ts';
 import { MUTANTS } from '../simulation/mutants.ts';
@@ -99,6 +100,65 @@ test('messages of a new spool are in it after a power cut', async () => {
       await run(async (spool) => void (await spool.append([entryOf('1')])), time, disk);
       disk.cutPower();
       assert.equal([...openSpool().recover()].length, 1, `seed ${seed}`);
+    } finally {
+      useWorld(null);
+    }
+  }
+});
+
+test('a device that is new while the file of the ledger is replaced is in it after a power cut', async () => {
+  const open = () => new LedgerFile(`${DATA}/ledger`, createLogger('test', 'silent'), 'kernel');
+  for (let seed = 0; seed < 20; seed++) {
+    const random = seeded(seed);
+    const time = new VirtualTime(0, random.double);
+    const disk = new Disk(time, random);
+    useWorld({ time, disk, random: random.double });
+    try {
+      const until = async (operation: string) => {
+        let isDone = false;
+        disk.onOperation = (what) => {
+          isDone ||= what === operation;
+        };
+        for (; !isDone; await realTurn()) time.next()!.run();
+      };
+      const file = open();
+      file.recover();
+      file.start(0);
+      file.checked();
+      await until('sync ledger.new');
+      file.ledger.record('d', 'b', 1);
+      file.flush(0);
+      await until('rename ledger.new');
+      time.endProcess();
+      disk.endProcess();
+      disk.cutPower();
+      const next = open();
+      next.recover();
+      assert.deepEqual([...next.ledger.names()], ['d'], `seed ${seed}`);
+    } finally {
+      useWorld(null);
+    }
+  }
+});
+
+test('after a power cut, a file of the ledger that could not be written is known to be incomplete', () => {
+  const open = () => new LedgerFile(`${DATA}/ledger`, createLogger('test', 'silent'), 'kernel');
+  for (let seed = 0; seed < 20; seed++) {
+    const random = seeded(seed);
+    const time = new VirtualTime(0, random.double);
+    const disk = new Disk(time, random);
+    useWorld({ time, disk, random: random.double });
+    try {
+      const file = open();
+      file.recover();
+      file.start();
+      disk.free = 0;
+      file.ledger.record('d', 'b', 1);
+      file.flush(0);
+      time.endProcess();
+      disk.endProcess();
+      disk.cutPower();
+      assert.equal(open().recover().isIncomplete, true, `seed ${seed}`);
     } finally {
       useWorld(null);
     }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -8,7 +8,7 @@ import { now, type Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
 import { openStore, type Store, StoreError } from '@tidegauge/storage';
 import fc from 'fast-check';
-import { LedgerCheck } from '../../src/ledger/check-ledger.ts';
+import { LedgerCheck, recoverLedger } from '../../src/ledger/check-ledger.ts';
 import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { SequenceLedger } from '../../src/ledger/sequence-ledger.ts';
 
@@ -205,6 +205,29 @@ test('readings that are older than the file expects move the start of a check, b
   assert.ok(checkFrom() < now() - 100 * HOUR);
 });
 
+test('a file that could not be written is checked from a day earlier on, because it lacks the times of late readings', (context) => {
+  const path = join(directory(context), 'l');
+  record(open(path).file, [['a', '1', 0]]);
+  const recover = () => new LedgerFile(path, logger, 'another').recover();
+  const usual = recover().checkFrom!;
+  renameSync(path, `${path}.incomplete`);
+  assert.deepEqual(recover(), { checkFrom: usual - 24 * HOUR, isIncomplete: true, wasUnused: false });
+});
+
+test('devices that a file lacks because it could not be written are read from the store', async (context) => {
+  const path = directory(context);
+  const store = await openStore(`sqlite:${join(path, 's.db')}`);
+  context.after(() => store.close());
+  record(open(join(path, 'l')).file, []);
+  renameSync(join(path, 'l'), join(path, 'l.incomplete'));
+  // An answer to a request, number 2, is sent after all others.
+  await store.readings.write([1, 4, 5].map((seq) => reading(seq)));
+  const file = new LedgerFile(join(path, 'l'), logger, 'boot-1');
+  await recoverLedger(file, store, false, logger);
+  for (const seq of [2, 6]) file.ledger.record('a', '1', seq);
+  assert.equal(file.ledger.missing, 0);
+});
+
 function reading(seq: number, boot = '1', age = 0): Reading {
   const time = now() - age + seq;
   return { device: 'a', metric: 'm', time, value: seq, received: now(), boot, seq, quality: 'ok' };
@@ -227,7 +250,12 @@ test('after a power cut, a number is missing only when the store does not have i
   await store.readings.write([...stored, reading(100, '2'), reading(102, '2')]);
   const after = new LedgerFile(join(path, 'l'), logger, 'boot-2');
   const { checkFrom } = after.recover();
-  await new LedgerCheck(after, store, { from: checkFrom!, isFinal: true, wasUnused: false }, logger).start();
+  await new LedgerCheck(
+    after,
+    store,
+    { from: checkFrom!, isFinal: true, wasUnused: false, lacksDevices: false },
+    logger,
+  ).start();
   record(after, [
     ['a', '2', 104],
     ['silent', '1', 9],
@@ -282,7 +310,12 @@ for (const [end, isFinal] of [
     const back = new LedgerFile(join(path, 'l'), logger, 'boot-1');
     const { checkFrom, ...rest } = back.recover();
     assert.deepEqual(rest, { isIncomplete: false, wasUnused: true });
-    await new LedgerCheck(back, store, { from: checkFrom!, isFinal, wasUnused: true }, logger).start();
+    await new LedgerCheck(
+      back,
+      store,
+      { from: checkFrom!, isFinal, wasUnused: true, lacksDevices: false },
+      logger,
+    ).start();
     for (const [device, seq] of [
       ['a', 9],
       ['quiet', 2],
@@ -303,7 +336,12 @@ test('where the store cannot decide, the next gap is counted as not judged, and 
   const file = new LedgerFile(join(path, 'l'), logger);
   const { ledger } = file;
   for (const seq of [0, 1]) ledger.record('a', '1', seq);
-  await new LedgerCheck(file, store, { from: 0, isFinal: false, wasUnused: false }, logger).start();
+  await new LedgerCheck(
+    file,
+    store,
+    { from: 0, isFinal: false, wasUnused: false, lacksDevices: false },
+    logger,
+  ).start();
   for (const seq of [5, 7]) ledger.record('a', '1', seq);
   const { missing, unjudged, givenUp } = ledger;
   assert.deepEqual({ missing, unjudged, givenUp }, { missing: 1, unjudged: 1, givenUp: 0 });
@@ -342,7 +380,12 @@ for (const isFinal of [true, false])
       const file = new LedgerFile(join(path, 'l'), logger, 'boot-2');
       const { checkFrom, wasUnused } = file.recover();
       assert.ok(checkFrom !== null, 'it must still be compared');
-      const check = new LedgerCheck(file, store, { from: checkFrom, isFinal, wasUnused }, logger);
+      const check = new LedgerCheck(
+        file,
+        store,
+        { from: checkFrom, isFinal, wasUnused, lacksDevices: false },
+        logger,
+      );
       processes.push(check);
       await check.start();
       return { file, check };
