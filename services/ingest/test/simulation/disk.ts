@@ -79,6 +79,9 @@ export class Disk {
   cutPower(): void {
     for (const path of this.#made.keys()) if (this.#random.below(2) === 0) this.#folders.delete(path);
     this.#made.clear();
+    // A folder is gone with the one that it is in.
+    for (const path of this.#folders.keys())
+      if (path !== DATA && !this.#folders.has(folderOf(path))) this.#folders.delete(path);
     const files = new Set<ModelFile>();
     for (const folder of this.#folders.values()) {
       folder.cutPower(this.#random);
@@ -93,12 +96,14 @@ export class Disk {
     return folder === undefined ? 0 : [...folder.names.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Returns the path when the folder is new. */
+  /** Makes a folder and those that it is in. Returns the path of the first one that is new. */
   makeFolder(path: string): string | undefined {
     if (this.#folders.has(path) || this.isFrozen) return undefined;
-    this.#made.set(path, this.#folder(folderOf(path)));
+    const parent = folderOf(path);
+    const first = this.makeFolder(parent) ?? path;
+    this.#made.set(path, this.#folder(parent));
     this.#folders.set(path, new Folder());
-    return path;
+    return first;
   }
 
   list(path: string): string[] {

@@ -1,4 +1,5 @@
 import type { Random } from '@tidegauge/workload';
+import type { Centre } from './centre.ts';
 import type { Disk } from './disk.ts';
 import type { ModelStore } from './model-store.ts';
 import { type Fault, isOfDisk, type Plan } from './plan.ts';
@@ -16,13 +17,14 @@ const CLOCK_STEP_MS = 3_600_000;
 const DOWN_MS = 3000;
 /** Bytes that a full disk still takes at most. */
 const ROOM_BYTES = 5000;
-/** The share of calls without an answer. */
+/** The share of calls and requests without an answer. */
 const UNKNOWN = 0.4;
 
 interface Parts {
   readonly time: VirtualTime;
   readonly disk: Disk;
   readonly store: ModelStore;
+  readonly centre: Centre;
   readonly traffic: Traffic;
   readonly random: Random;
 }
@@ -75,7 +77,7 @@ export class FaultPlan {
   }
 
   #set(fault: Fault, isOn: boolean): void {
-    const { disk, store, random } = this.#parts;
+    const { disk, store, centre, random } = this.#parts;
     if (isOfDisk(fault)) this.hadDiskFault = true;
     switch (fault) {
       case 'store unavailable':
@@ -92,6 +94,12 @@ export class FaultPlan {
         break;
       case 'syncs fail':
         disk.failsSync = isOn;
+        break;
+      case 'centre unavailable':
+        centre.isUnavailable = isOn;
+        break;
+      case 'centre without answers':
+        centre.unknown = isOn ? UNKNOWN : 0;
         break;
     }
   }

@@ -12,6 +12,7 @@ import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { type Inbound, Pipeline, type PipelineOptions } from '../../src/pipeline.ts';
 import { Quarantine } from '../../src/quarantine.ts';
 import { httpMessage } from '../../src/raw-message.ts';
+import { Relay } from '../../src/relay/relay.ts';
 import { startResending } from '../../src/resend/start-resending.ts';
 import { type AckPolicy, Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
@@ -26,6 +27,8 @@ export const QUARANTINE_BYTES = 1024 * 1024;
 const STOP_MS = 7500;
 export const SPOOL = `${DATA}/spool`;
 const LEDGER = `${DATA}/ledger`;
+const RELAY = `${DATA}/relay`;
+const CENTRE = 'http://centre';
 const QUERY = new URLSearchParams();
 
 export interface ProcessOptions {
@@ -34,6 +37,8 @@ export interface ProcessOptions {
   readonly quarantine: string;
   /** 0: no spool. */
   readonly spoolBytes: number;
+  /** 0: nothing is relayed. */
+  readonly relayBytes: number;
   readonly ack: AckPolicy;
   readonly bounds: Pick<PipelineOptions, 'maxBatch' | 'paceMs' | 'maxInFlight' | 'maxInFlightBytes'>;
   /** The boot of the kernel. */
@@ -57,7 +62,7 @@ export interface Mistake {
   readonly request?: ProcessOptions['request'];
 }
 
-/** One process of ingest: the parts that `startIngest` connects, without HTTP, alerts, retention and relay. */
+/** One process of ingest: the parts that `startIngest` connects, without HTTP, alerts and retention. */
 export class IngestProcess {
   readonly quarantine: Quarantine;
   readonly spool: Spool | null;
@@ -70,6 +75,7 @@ export class IngestProcess {
   readonly #options: ProcessOptions;
   #pipeline: Pipeline | null = null;
   #check: LedgerCheck | null = null;
+  #relay: Relay | null = null;
   #resending: ReturnType<typeof startResending> = null;
   #isClosed = false;
 
@@ -88,6 +94,11 @@ export class IngestProcess {
     return this.#pipeline;
   }
 
+  /** Null without a centre, and until `start` has resolved. */
+  get relay(): Relay | null {
+    return this.#relay;
+  }
+
   /** Recovers what an earlier process left, as `startIngest` does, and takes messages then. */
   async start(): Promise<void> {
     const { store, ack, bounds, mistake, onResume, onBroken } = this.#options;
@@ -96,6 +107,7 @@ export class IngestProcess {
       this.hasDoubts = [...this.ledgerFile.ledger.states()].some(([, , , uncertain]) => uncertain > 0);
     }
     const router = new Router(defaultRoutes(ack));
+    this.#relay = this.#openRelay();
     const options: PipelineOptions = {
       store,
       router,
@@ -105,6 +117,7 @@ export class IngestProcess {
       sequences: this.ledgerFile.ledger,
       onSequences: (oldest) => this.ledgerFile.flush(oldest),
       ...bounds,
+      ...(this.#relay === null ? {} : { onCommitted: this.#relay.append }),
       onFull: (isFull) => {
         this.isPaused = isFull;
         if (!isFull) onResume();
@@ -116,8 +129,17 @@ export class IngestProcess {
     this.#pipeline = new Pipeline(mistake.options?.(options) ?? options);
     mistake.pipeline?.(this.#pipeline);
     this.#startResending(router);
+    this.#relay?.start();
     this.isPaused = false;
     onResume();
+  }
+
+  #openRelay(): Relay | null {
+    const { store, relayBytes: relayMaxBytes } = this.#options;
+    if (relayMaxBytes === 0) return null;
+    const config = { relay: [CENTRE], relayToken: null, relayMaxBytes, relayRate: 0 };
+    const about = { directory: RELAY, id: 'simulated', name: 'simulated' };
+    return new Relay(config, { ...about, store, logger: LOGGER });
   }
 
   #startResending(router: Router): void {
@@ -160,6 +182,7 @@ export class IngestProcess {
     await Promise.race([this.#pipeline!.idle(), sleep(STOP_MS)]);
     this.#pipeline!.abort();
     disconnect();
+    await this.#relay?.stop();
     this.#check?.stop();
     await this.ledgerFile.close();
     await this.spool?.close();

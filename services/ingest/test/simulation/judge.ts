@@ -1,5 +1,6 @@
 import type { Reading } from '@tidegauge/readings';
 import type { TrackedBoot } from '../../src/ledger/sequence-ledger.ts';
+import type { Centre } from './centre.ts';
 import type { IngestProcess } from './ingest-process.ts';
 import { type ModelStore, numbersIn } from './model-store.ts';
 import type { Sensors } from './sensors.ts';
@@ -9,26 +10,38 @@ const MOST_NAMED = 5;
 /** Items of the quarantine that are compared: more than a schedule has. */
 const MOST_ITEMS = 10_000;
 
-/** What must be true when all messages are acknowledged and nothing waits. Returns what is not. */
+/**
+ * What must be true when all messages are acknowledged and nothing waits. Returns what is not.
+ *
+ * @param centre null: nothing is relayed
+ * @param mayMiss as for `ledgerMistakes`; null: the ledger is not judged
+ */
 export function judge(
   sensors: Sensors,
   store: ModelStore,
+  centre: Centre | null,
   process: IngestProcess,
-  mayMissLedger: boolean,
+  mayMiss: boolean | null,
 ): readonly string[] {
-  const ledger = ledgerMistakes(sensors, store, process, mayMissLedger);
-  const all = [...rowMistakes(sensors, store), ...quarantineMistakes(sensors, process), ...ledger];
+  const ledger = mayMiss === null ? [] : ledgerMistakes(sensors, store, process, mayMiss);
+  const all = [...rowMistakes(sensors, store, ''), ...quarantineMistakes(sensors, process), ...ledger];
+  if (centre !== null) all.push(...rowMistakes(sensors, centre, ' at the centre'));
   return all.slice(0, MOST_NAMED);
 }
 
-/** Each acknowledged reading is in the store once, with its last correction, and nothing else is. */
-function* rowMistakes({ expected }: Sensors, { rows }: ModelStore): Generator<string> {
+/** Each acknowledged reading is there once, with its last correction, and nothing else is. */
+function* rowMistakes(
+  { expected }: Sensors,
+  { rows }: Pick<ModelStore, 'rows'>,
+  where: string,
+): Generator<string> {
   for (const [identity, { value }] of expected) {
     const found = rows.get(identity);
-    if (found === undefined) yield `${identity} was acknowledged and is not stored`;
-    else if (found.value !== value) yield `${identity} is ${found.value}, and was corrected to ${value}`;
+    if (found === undefined) yield `${identity} was acknowledged and is not stored${where}`;
+    else if (found.value !== value)
+      yield `${identity} is ${found.value}${where}, and was corrected to ${value}`;
   }
-  for (const identity of rows.keys()) if (!expected.has(identity)) yield `${identity} was never sent`;
+  for (const identity of rows.keys()) if (!expected.has(identity)) yield `${identity} was never sent${where}`;
 }
 
 /** The quarantine has what cannot be stored, and nothing else. */

@@ -59,6 +59,9 @@ export class ModelStore {
     const readings = {
       write: (batch: readonly Reading[]) => this.#call(`write ${batch.length}`, () => this.#write(batch)),
       range: (query: RangeQuery) => this.#range(query),
+      pages: (query: RangeQuery) => this.#pages(query),
+      metrics: (device: string) => this.#call('metrics', () => this.#namesOf('metric', device)),
+      devices: (after = '') => this.#devices(after),
     };
     const nothing = () => this.#call('other', () => undefined);
     const capabilities = { writers, maxBatch, atomicBatches: isAtomic, countsDuplicates: true };
@@ -66,7 +69,7 @@ export class ModelStore {
       name: 'model',
       capabilities,
       readings,
-      devices: { register: nothing },
+      devices: { register: nothing, list: () => this.#call('list', () => []) },
       health: nothing,
     } as unknown as Store;
   }
@@ -129,16 +132,32 @@ export class ModelStore {
     return { stored: batch.length - duplicate, duplicate };
   }
 
-  async *#range({ device, metric, from = 0, to, order, limit }: RangeQuery): AsyncGenerator<Reading> {
+  async *#range(query: RangeQuery): AsyncGenerator<Reading> {
+    for await (const page of this.#pages(query)) yield* page;
+  }
+
+  async *#pages(query: RangeQuery): AsyncGenerator<readonly Reading[]> {
+    const { device, metric, from = 0, to, order, limit, after } = query;
     const end = to ?? Number.POSITIVE_INFINITY;
     const sign = order === 'asc' ? 1 : -1;
     const find = () =>
       [...this.rows.values()]
         .filter((row) => row.device === device && (metric === undefined || row.metric === metric))
-        .filter(({ time }) => time >= from && time < end)
+        .filter(({ time }) => time >= from && time < end && (after === undefined || time > after.time))
         .toSorted((a, b) => sign * (a.time - b.time))
         .slice(0, limit);
-    yield* await this.#call('range', find);
+    yield await this.#call('range', find);
+  }
+
+  async *#devices(after: string): AsyncGenerator<string> {
+    const all = await this.#call('devices', () => this.#namesOf('device'));
+    yield* all.filter((name) => name > after);
+  }
+
+  /** The names of one kind in all rows, or in those of a device. */
+  #namesOf(kind: 'device' | 'metric', device?: string): string[] {
+    const rows = [...this.rows.values()].filter((row) => device === undefined || row.device === device);
+    return [...new Set(rows.map((row) => row[kind]))].toSorted();
   }
 }
 

@@ -1,9 +1,10 @@
 import type { Reading } from '@tidegauge/readings';
 import { type Store, StoreError, type WriteResult } from '@tidegauge/storage';
 import type { Origin } from '../../src/delivery.ts';
-import type { Inbound, Pipeline } from '../../src/pipeline.ts';
+import type { Inbound, Pipeline, PipelineOptions } from '../../src/pipeline.ts';
 import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
 import type { SpoolEntry } from '../../src/spool-entry.ts';
+import type { Centre } from './centre.ts';
 import type { Disk } from './disk.ts';
 import type { Mistake } from './ingest-process.ts';
 
@@ -14,9 +15,11 @@ export interface Mutant {
   readonly firstSeed?: number;
   readonly disk?: (disk: Disk) => void;
   readonly store?: (store: Store) => Store;
+  readonly fetch?: (fetch: Send) => Send;
   readonly process?: Mistake;
 }
 
+type Send = Centre['fetch'];
 type Write = (batch: readonly Reading[]) => Promise<WriteResult>;
 
 /** A store with another `write`. */
@@ -65,6 +68,21 @@ function keeping(change: (entries: readonly QuarantineEntry[]) => readonly Quara
       quarantine.add = (batch) => add(change(batch));
     },
   };
+}
+
+type Append = NonNullable<PipelineOptions['onCommitted']>;
+
+/** A relay that takes committed readings otherwise. */
+function relaying(change: (append: Append) => Append): Mistake {
+  return {
+    options: (options) =>
+      options.onCommitted === undefined ? options : { ...options, onCommitted: change(options.onCommitted) },
+  };
+}
+
+/** A request of the relay without its readings. */
+function withoutLines(body: Buffer): Buffer {
+  return body.subarray(0, body.indexOf('\n') + 1);
 }
 
 /** The message that a process received last, or that it holds. */
@@ -279,6 +297,19 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'lose all requests for missing readings',
     process: { request: () => true },
+  },
+  {
+    name: 'acknowledge before the log of the relay has the readings',
+    process: relaying((append) => async (readings, units) => void append(readings, units)),
+  },
+  {
+    name: 'relay a batch in the reverse order',
+    process: relaying((append) => (readings, units) => append(readings.toReversed(), units)),
+  },
+  {
+    name: 'take a request without an answer as received by the centre',
+    fetch: (fetch) => (url, init) =>
+      fetch(url, init).catch(() => fetch(url, { ...init, body: withoutLines(init.body as Buffer) })),
   },
   {
     name: 'count a duplicate as in flight',

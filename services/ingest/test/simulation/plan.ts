@@ -13,6 +13,8 @@ export const FAULTS = [
   'store without answers',
   'disk full',
   'syncs fail',
+  'centre unavailable',
+  'centre without answers',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
@@ -46,7 +48,13 @@ export interface Plan {
   readonly operations: number;
   /** Readings that a device could not send, and keeps for a request of ingest; 0: it keeps none. */
   readonly kept: number;
+  /** The bound of the log for a centre to which all is relayed; 0: nothing is relayed. */
+  readonly relayBytes: number;
 }
+
+/** The faults of a schedule without a centre. */
+const FAULTS_HERE = FAULTS.filter((fault) => !fault.startsWith('centre'));
+const FAULTS_OF_CENTRE = FAULTS.filter((fault) => fault.startsWith('centre'));
 
 /** Not `received`: it acknowledges on arrival, so it promises nothing. */
 const ACKS: readonly AckPolicy[] = ['stored', 'durable', 'durable'];
@@ -59,7 +67,7 @@ export function makePlan(random: Random): Plan {
     random.double() < share ? random.double() * most : 0;
   const isOn = (share: number): boolean => random.double() < share;
   const hasDisk = isOn(0.3);
-  return {
+  const plan = {
     isDirect: isOn(0.5),
     sensors: 1 + random.below(4),
     gatewayDevices: isOn(0.4) ? 2 + random.below(3) : 0,
@@ -88,13 +96,17 @@ export function makePlan(random: Random): Plan {
       maxInFlight: oneOf([10, 1000]),
       maxInFlightBytes: oneOf([20_000, 10_000_000]),
     },
-    faults: FAULTS.filter((fault) => isOn(0.5) && (hasDisk || !isOfDisk(fault))),
+    faults: FAULTS_HERE.filter((fault) => isOn(0.5) && (hasDisk || !isOfDisk(fault))),
     ends: (['kill', 'power cut', 'stop'] as const).filter(() => isOn(0.6)),
     hasCuts: isOn(0.5),
     hasClockSteps: isOn(0.3),
     operations: oneOf([100, 500, 3000]),
     kept: isOn(0.5) ? 1 + random.below(MOST_KEPT) : 0,
   };
+  // Drawn last, so that the schedules without a centre are those of before.
+  if (!isOn(0.3)) return { ...plan, relayBytes: 0 };
+  const faults = [...plan.faults, ...FAULTS_OF_CENTRE.filter(() => isOn(0.5))];
+  return { ...plan, faults, relayBytes: oneOf([2000, 1_000_000]) };
 }
 
 /** Plans with a feature, a fault or messages less. */
@@ -108,6 +120,7 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.gatewayDevices > 0) yield { ...plan, gatewayDevices: 0 };
   if (plan.httpClients > 0) yield { ...plan, httpClients: 0 };
   if (plan.kept > 0) yield { ...plan, kept: 0 };
+  if (plan.relayBytes > 0) yield { ...plan, relayBytes: 0 };
   if (plan.sensors > 1) yield { ...plan, sensors: 1 };
   for (const [name, share] of Object.entries(sent))
     if (share > 0) yield { ...plan, sent: { ...sent, [name]: 0 } };

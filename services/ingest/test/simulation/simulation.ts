@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import nodeProcess from 'node:process';
+import { dayName } from '@tidegauge/copy';
 import { isBalanced, now } from '@tidegauge/readings';
 import { type SeededRandom, seeded } from '@tidegauge/workload';
+import { dayOf } from '../../src/relay/day-digest.ts';
+import { Centre } from './centre.ts';
 import { Disk } from './disk.ts';
 import { FaultPlan } from './fault-plan.ts';
 import { IngestProcess, QUARANTINE_BYTES } from './ingest-process.ts';
@@ -19,6 +22,13 @@ import { realTurn, useWorld } from './world.ts';
 
 /** The system clock at the start, milliseconds since the epoch. */
 const START_MS = Date.UTC(2026, 8, 21);
+/**
+ * How far the clocks of sensors are behind when readings are relayed: days are compared up to ten minutes ago, and the system
+ * clock can step back by two hours.
+ */
+const BEHIND_MS = 3 * 3_600_000;
+/** Days that have all readings, and the one before them, so that this comparison differs from all others. */
+const DAYS = { from: dayOf(START_MS * 1000) - 2, to: dayOf(START_MS * 1000) };
 /** Later than any time of a schedule. */
 const FAR_FUTURE_MS = Date.UTC(2200, 0, 1);
 /** Everything must end within this time after the last fault, milliseconds. */
@@ -68,6 +78,7 @@ class Simulation {
   readonly #time: VirtualTime;
   readonly #disk: Disk;
   readonly #store: ModelStore;
+  readonly #centre: Centre;
   readonly #sensors: Sensors;
   readonly #traffic: Traffic;
   readonly #faults: FaultPlan;
@@ -107,10 +118,13 @@ class Simulation {
     this.#store = new ModelStore(this.#plan.store, this.#time, stream());
     this.#sensors = new Sensors({ ...this.#plan.sent, kept: this.#plan.kept }, stream());
     const options = { time: this.#time, random: stream(), process: () => this.#running };
-    this.#traffic = new Traffic(this.#plan, this.#sensors, START_MS, options);
+    const clock = START_MS - (this.#plan.relayBytes > 0 ? BEHIND_MS : 0);
+    this.#traffic = new Traffic(this.#plan, this.#sensors, clock, options);
+    const faults = stream();
+    this.#centre = new Centre(this.#time, stream());
     this.#faults = new FaultPlan(this.#plan, {
-      ...{ time: this.#time, disk: this.#disk, store: this.#store, traffic: this.#traffic },
-      random: stream(),
+      ...{ time: this.#time, disk: this.#disk, store: this.#store, centre: this.#centre },
+      ...{ traffic: this.#traffic, random: faults },
     });
     this.#endsLeft = this.#plan.ends.length === 0 ? 0 : 1 + this.#ends.below(MOST_ENDS);
     this.#quarantine = this.#quarantineFile();
@@ -121,7 +135,8 @@ class Simulation {
   async run(): Promise<Outcome> {
     const onRejection = (error: unknown) => this.#fail(`a rejection is not handled: ${String(error)}`);
     nodeProcess.on('unhandledRejection', onRejection);
-    useWorld({ time: this.#time, disk: this.#disk, random: () => this.#nodeRandom.double() });
+    const fetch = this.#mutant?.fetch?.(this.#centre.fetch) ?? this.#centre.fetch;
+    useWorld({ time: this.#time, disk: this.#disk, random: () => this.#nodeRandom.double(), fetch });
     try {
       this.#setClock();
       this.#traffic.start();
@@ -178,16 +193,17 @@ class Simulation {
     if (!isDue || this.#process === null) return;
     this.#disk.isFrozen = true;
     this.#store.isFrozen = true;
+    this.#centre.isFrozen = true;
     this.#process.isKilled = true;
   }
 
   #start(): void {
     this.#processes++;
     this.#trace.add(this.#time.now, `process ${this.#processes}`);
-    const { ack, spoolBytes, bounds } = this.#plan;
+    const { ack, spoolBytes, relayBytes, bounds } = this.#plan;
     const { store } = this.#store;
     const process = new IngestProcess({
-      ...{ ack, spoolBytes, bounds, quarantine: this.#quarantine },
+      ...{ ack, spoolBytes, relayBytes, bounds, quarantine: this.#quarantine },
       store: this.#mutant?.store?.(store) ?? store,
       kernel: `kernel-${this.#kernel}`,
       mistake: this.#mutant?.process ?? {},
@@ -252,6 +268,7 @@ class Simulation {
     this.#process = null;
     this.#time.endProcess();
     this.#store.endProcess();
+    this.#centre.endProcess();
     this.#disk.endProcess();
     this.#traffic.cut();
     if (end === 'power cut') {
@@ -284,9 +301,9 @@ class Simulation {
     const { accounts, spool } = process.pipeline!;
     if (accounts.inFlight > 0 || !(spool?.empty ?? true) || process.isStopping) return false;
     const { ledger } = process.ledgerFile;
-    if (ledger.isUnchecked || this.#sensors.areMissed(ledger)) return false;
-    const mayMiss = this.#hadPowerCut || this.#hadDoubts || this.#faults.hadDiskFault;
-    const mistakes = judge(this.#sensors, this.#store, process, mayMiss);
+    if (ledger.isUnchecked || this.#sensors.areMissed(ledger) || !this.#isRelayed(process)) return false;
+    const centre = process.relay === null ? null : this.#centre;
+    const mistakes = judge(this.#sensors, this.#store, centre, process, this.#mayMiss);
     if (mistakes.length > 0) this.#fail(mistakes.join('; '));
     const bytes = statSync(this.#quarantine).size;
     if (bytes > QUARANTINE_BYTES) this.#fail(`the quarantine has ${bytes} bytes`);
@@ -296,6 +313,27 @@ class Simulation {
     const end = this.#plan.ends[this.#ends.below(this.#plan.ends.length)]!;
     if (end === 'stop') this.#stop();
     else this.#endProcess(end);
+    return false;
+  }
+
+  /** As for `judge`. With a relay, readings are so late that the ledger needs a sync before it finds them in the store. */
+  get #mayMiss(): boolean | null {
+    const { relayBytes, faults } = this.#plan;
+    if (this.#hadPowerCut && relayBytes > 0 && faults.includes('syncs fail')) return null;
+    return this.#hadPowerCut || this.#hadDoubts || this.#faults.hadDiskFault;
+  }
+
+  /**
+   * Whether the centre has all that it can have. When the disk failed, which days lack readings can have been forgotten: then all
+   * of them are compared, as an operator or the daily comparison does.
+   */
+  #isRelayed({ relay }: IngestProcess): boolean {
+    if (relay === null) return true;
+    const { backlogBytes, lost, comparison } = relay.documents[0]!;
+    if (backlogBytes > 0 || lost !== null) return false;
+    if (!this.#faults.hadDiskFault) return true;
+    if (comparison?.from === dayName(DAYS.from)) return !comparison.running;
+    relay.compare(DAYS, null);
     return false;
   }
 

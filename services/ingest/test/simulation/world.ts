@@ -2,10 +2,11 @@ import fs from 'node:fs';
 import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
+import zlib from 'node:zlib';
 import type { Disk } from './disk.ts';
 import { Timer, type VirtualTime } from './virtual-time.ts';
 
-// Replaces what ingest uses of Node: clocks, timers, randomness and the file system. Import this module before those of
+// Replaces what ingest uses of Node: clocks, timers, randomness, the file system and `fetch`. Import this module before those of
 // ingest, some of which take a function when they are loaded. Outside of a world, and for other files, all functions are
 // Node's.
 
@@ -14,6 +15,8 @@ export interface World {
   readonly disk: Disk;
   /** From 0 to 1, without 1. */
   readonly random: () => number;
+  /** Absent: nothing is sent. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
 let world: World | null = null;
@@ -134,6 +137,31 @@ function replaceFiles(): void {
   });
 }
 
+function replaceNetwork(): void {
+  const { fetch: realFetch } = globalThis;
+  const realTimeout = AbortSignal.timeout.bind(AbortSignal);
+  const realGzip = zlib.gzip as Run;
+  replace(globalThis, {
+    fetch: (url: string, init: RequestInit) => world?.fetch?.(url, init) ?? realFetch(url, init),
+  });
+  replace(AbortSignal, {
+    timeout: (ms: number) => (world === null ? realTimeout(ms) : abortsAfter(world.time, ms)),
+  });
+  // The real function works in another thread. The model of the network compresses nothing.
+  replace(zlib, {
+    gzip: (data: Uint8Array, done: Run) => {
+      if (world === null) realGzip(data, done);
+      else world.time.turn(() => done(null, data));
+    },
+  });
+}
+
+function abortsAfter(time: VirtualTime, ms: number): AbortSignal {
+  const end = new AbortController();
+  time.timeout(ms, () => end.abort(new DOMException('The operation timed out', 'TimeoutError')));
+  return end.signal;
+}
+
 function writeSync(
   disk: Disk,
   descriptor: number,
@@ -198,5 +226,6 @@ class Handle {
 replaceClocks();
 replaceTimers();
 replaceFiles();
+replaceNetwork();
 // Modules that import functions by their names get the new ones too.
 syncBuiltinESMExports();
