@@ -71,7 +71,7 @@ class Page:
     """`numbers.json`, or the same shape."""
     runs: list[Json] = field(default_factory=list)
     has_files: bool = True
-    """Figures and tables are in folders beside the page."""
+    """Figures, tables and `numbers.json` are beside the page. Otherwise the page contains its numbers as JSON."""
 
 
 def to_html(page: Page) -> str:
@@ -96,7 +96,8 @@ def to_html(page: Page) -> str:
         css_text=lambda text: Markup(re.sub(r'[^A-Za-z0-9 .,:-]', '', text)),  # noqa: S704 - only safe characters
     )
     template = environment.get_template('page.html.j2')
-    html: str = template.render(page=page, sets=links.sets, embedded=_embedded(page.numbers), runs=page.runs)
+    embedded = None if page.has_files else _embedded(page.numbers)
+    html: str = template.render(page=page, sets=links.sets, embedded=embedded, runs=page.runs)
     return html
 
 
