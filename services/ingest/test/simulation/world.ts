@@ -15,7 +15,7 @@ export interface World {
   readonly disk: Disk;
   /** From 0 to 1, without 1. */
   readonly random: () => number;
-  /** Absent: nothing is sent. */
+  /** Absent: Node's function. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
