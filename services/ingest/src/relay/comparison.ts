@@ -68,7 +68,7 @@ interface Current {
   readonly until: number;
   /** The answer of the centre when the day differed for the second time; null before. */
   differs: { readonly board: number; readonly centre: number } | null;
-  /** Whether it has differed once. Its readings can have been on their way then. */
+  /** Whether it has differed once, before or after it was sent again. Its readings can have been on their way then. */
   isSuspicious: boolean;
   /** Whether the day is being sent again, and the last reading that the centre has of it. */
   isRepairing: boolean;
@@ -172,12 +172,14 @@ export class Comparison {
     else if (compared.isEqual || figures.count === 0) {
       this.#counts.readings += figures.count;
       this.#end(current, 'repaired');
-    } else if (differs !== null) {
+    } else if (!current.isSuspicious) current.isSuspicious = true;
+    else if (differs !== null) {
       this.#end(current, compared.count > figures.count ? 'extra' : 'unequal');
-    } else if (current.isSuspicious) {
+    } else {
       current.differs = { board: figures.count, centre: compared.count };
+      current.isSuspicious = false;
       current.isRepairing = true;
-    } else current.isSuspicious = true;
+    }
   }
 
   /**

@@ -197,6 +197,23 @@ test('a day that is sent again does not undo a correction that the log sent mean
   assert.equal(comparison.document.unequal, 1);
 });
 
+test('a day that differs once after it was sent again, because a correction is on its way, is repaired', async (context) => {
+  const board = await relayNode(context);
+  await board.store.readings.write(series('a', 1, EPOCH));
+  const answers = [false, false, false, true];
+  const comparison = new Comparison({
+    store: board.store,
+    days: { from: DAY, to: DAY },
+    device: 'a',
+    logger: createLogger('test', 'silent'),
+    compare: async () => ({ compared: { isEqual: answers.shift()!, count: 1 } }) as RelayAnswer,
+    send: async () => {},
+  });
+  while (await comparison.step());
+  const { repaired, unequal } = comparison.document;
+  assert.deepEqual([repaired, unequal], [1, 0]);
+});
+
 test('a chain passes readings on, and a loop is refused', async (context) => {
   const centre = await relayNode(context);
   const site = await relayNode(context, { centres: [centre.url] });
