@@ -15,18 +15,25 @@ export interface FilterOptions {
 /** The last kept reading of a series. */
 interface Last {
   time: number;
+  /** Readings up to this time are kept. */
+  until: number;
   value: ReadingValue;
 }
+
+/** How much earlier than stored readings the first one after a restart usually is at most, microseconds. */
+const LATE_US = 3_600_000_000;
+/** The time of a series whose last kept reading was not stored. */
+const NEVER = Number.NEGATIVE_INFINITY;
 
 /** Memory for the last kept readings: about 40,000 series with names of 20 characters. */
 const STATE_BYTES = 8 * 1024 * 1024;
 /** Bytes of a number with its time. */
-const LAST_BYTES = 40;
+const LAST_BYTES = 48;
 
 /**
  * Leaves out readings that are like the last kept reading of their series. The state is in memory and bounded: after a
- * restart, and for a series that was dropped to bound the memory, the next reading is kept, and the following ones are
- * compared with it, also if it is late.
+ * restart, and for a series that was dropped to bound the memory, the next reading is kept, and so are those up to its receipt,
+ * of an hour at most: they can be corrections of stored ones.
  *
  * A reading that is not newer than the last kept one is kept: it is late, a correction or a duplicate. So is one with an
  * unreliable time. Such readings do not change the state.
@@ -55,24 +62,28 @@ export class SeriesFilter {
   /** The next reading of the series is kept: the last one was not stored. */
   forget({ device, metric }: Pick<Reading, 'device' | 'metric'>): void {
     const last = this.#last.get(`${device} ${metric}`);
-    if (last !== undefined) last.time = Number.NEGATIVE_INFINITY;
+    if (last !== undefined) last.time = NEVER;
   }
 
-  #keeps(options: FilterOptions, { device, metric, time, value, quality }: Reading): boolean {
+  #keeps(options: FilterOptions, { device, metric, time, value, received, quality }: Reading): boolean {
     if (quality !== 'ok') return true;
     const name = `${device} ${metric}`;
     const last = this.#last.get(name);
     if (last !== undefined) {
-      if (time <= last.time) return true;
+      if (time <= last.until) return true;
       if (time - last.time < options.silence && isLike(options, metric, value, last.value)) return false;
     }
+    const isFirst = last === undefined || last.time === NEVER;
+    const until = isFirst ? Math.max(time, Math.min(received, time + LATE_US)) : time;
     if (last !== undefined && typeof value === 'number' && typeof last.value === 'number') {
       // Not a new entry, which would count in the bound of the cache again.
       last.time = time;
+      last.until = until;
       last.value = value;
     } else
       this.#last.set(copyString(name), {
         time,
+        until,
         value: typeof value === 'string' ? copyString(value) : value,
       });
     return true;

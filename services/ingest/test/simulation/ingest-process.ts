@@ -16,10 +16,11 @@ import { Relay } from '../../src/relay/relay.ts';
 import { startResending } from '../../src/resend/start-resending.ts';
 import { type AckPolicy, Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
+import type { FilterOptions } from '../../src/series-filter.ts';
 import type { settings } from '../../src/settings.ts';
 import { Spool } from '../../src/spool.ts';
 import { DATA } from './disk.ts';
-import type { Message } from './sensors.ts';
+import { DEADBAND, type Message } from './sensors.ts';
 
 const LOGGER = createLogger('simulation', 'silent');
 export const QUARANTINE_BYTES = 1024 * 1024;
@@ -40,6 +41,7 @@ export interface ProcessOptions {
   /** 0: nothing is relayed. */
   readonly relayBytes: number;
   readonly ack: AckPolicy;
+  readonly isFiltered: boolean;
   readonly bounds: Pick<PipelineOptions, 'maxBatch' | 'paceMs' | 'maxInFlight' | 'maxInFlightBytes'>;
   /** The boot of the kernel. */
   readonly kernel: string;
@@ -61,6 +63,8 @@ export interface Mistake {
   readonly accept?: (pipeline: Pipeline, message: Inbound, origin: Origin) => void;
   readonly request?: ProcessOptions['request'];
 }
+
+const FILTER: FilterOptions = { deadband: DEADBAND, deadbands: new Map(), silence: 3_600_000_000 };
 
 /** One process of ingest: the parts that `startIngest` connects, without HTTP, alerts and retention. */
 export class IngestProcess {
@@ -101,12 +105,13 @@ export class IngestProcess {
 
   /** Recovers what an earlier process left, as `startIngest` does, and takes messages then. */
   async start(): Promise<void> {
-    const { store, ack, bounds, mistake, onResume, onBroken } = this.#options;
-    this.#check = await recoverLedger(this.ledgerFile, store, false, LOGGER);
+    const { store, ack, isFiltered, bounds, mistake, onResume, onBroken } = this.#options;
+    this.#check = await recoverLedger(this.ledgerFile, store, isFiltered, LOGGER);
     if (this.#check !== null) {
       this.hasDoubts = [...this.ledgerFile.ledger.states()].some(([, , , uncertain]) => uncertain > 0);
     }
-    const router = new Router(defaultRoutes(ack));
+    const filter = isFiltered ? FILTER : null;
+    const router = new Router(defaultRoutes(ack).map((route) => ({ ...route, filter })));
     this.#relay = this.#openRelay();
     const options: PipelineOptions = {
       store,

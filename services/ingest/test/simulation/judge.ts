@@ -29,14 +29,17 @@ export function judge(
   return all.slice(0, MOST_NAMED);
 }
 
-/** Each acknowledged reading is there once, with its last correction, and nothing else is. */
+/** Each acknowledged reading that no filter left out is there once, with its last correction, and nothing else is. */
 function* rowMistakes(
-  { expected }: Sensors,
+  sensors: Sensors,
   { rows }: Pick<ModelStore, 'rows'>,
   where: string,
 ): Generator<string> {
-  for (const [identity, { value }] of expected) {
+  const { expected } = sensors;
+  for (const [identity, sent] of expected) {
+    const { value } = sent;
     const found = rows.get(identity);
+    if (found === undefined && sensors.mayLack(sent)) continue;
     if (found === undefined) yield `${identity} was acknowledged and is not stored${where}`;
     else if (found.value !== value)
       yield `${identity} is ${found.value}${where}, and was corrected to ${value}`;
@@ -62,7 +65,7 @@ function* quarantineMistakes({ quarantined }: Sensors, { quarantine }: IngestPro
  *   restart when the store could not be compared
  */
 function* ledgerMistakes(
-  { refused }: Sensors,
+  { sent, refused }: Sensors,
   { accepted, rows }: ModelStore,
   { ledgerFile }: IngestProcess,
   mayMiss: boolean,
@@ -73,7 +76,7 @@ function* ledgerMistakes(
     const tracked = ledgerFile.ledger.tracked(device, boot);
     if (mayMiss) yield* falselyMissing(key, tracked, present.get(key) ?? new Set());
     else if (tracked === null) yield `the ledger lacks ${key}`;
-    else yield* bootMistakes(key, tracked, numbers, refused.get(key));
+    else yield* bootMistakes(key, tracked, numbers, sent.get(key)!, refused.get(key));
   }
 }
 
@@ -88,30 +91,25 @@ function presentNumbers(rows: Iterable<Reading>): ReadonlyMap<string, Set<number
 function* falselyMissing(key: string, tracked: TrackedBoot | null, stored: Set<number>): Generator<string> {
   if (tracked === null) return;
   for (const number of missingOf(tracked))
-    if (stored.has(number)) yield `the ledger misses number ${number} of ${key}, which is stored`;
+    if (stored.has(number)) yield `the ledger misses number ${number} of ${key}, which arrived`;
 }
 
 function* bootMistakes(
   key: string,
   tracked: TrackedBoot,
   stored: Set<number>,
-  refused: Set<number> | undefined,
+  sent: Set<number>,
+  refused: Set<number> = new Set(),
 ): Generator<string> {
-  yield* falselyMissing(key, tracked, stored);
-  for (const number of unlisted(tracked, stored, refused))
-    yield `the ledger does not miss number ${number} of ${key}, which never arrived`;
-  const { lowest, highest } = tracked;
-  if (Math.min(...stored) < lowest || Math.max(...stored) > highest)
-    yield `the ledger has only ${lowest} to ${highest} of ${key}`;
-}
-
-/** Numbers that are neither stored nor listed as missing. Those of readings that the store refused can be listed. */
-function unlisted(tracked: TrackedBoot, stored: Set<number>, refused: Set<number> = new Set()): number[] {
+  // Numbers of readings that the store refused can be listed.
+  yield* falselyMissing(key, tracked, new Set([...sent].filter((number) => !refused.has(number))));
   const { lowest, highest } = tracked;
   const missing = missingOf(tracked);
-  return numbersOf([[lowest, highest]]).filter(
-    (number) => !stored.has(number) && !refused.has(number) && !missing.has(number),
-  );
+  for (const number of numbersOf([[lowest, highest]]))
+    if (!sent.has(number) && !missing.has(number))
+      yield `the ledger does not miss number ${number} of ${key}, which never arrived`;
+  if (Math.min(...stored) < lowest || Math.max(...stored) > highest)
+    yield `the ledger has only ${lowest} to ${highest} of ${key}`;
 }
 
 function missingOf(tracked: TrackedBoot): Set<number> {

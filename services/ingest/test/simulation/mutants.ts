@@ -3,6 +3,7 @@ import { type Store, StoreError, type WriteResult } from '@tidegauge/storage';
 import type { Origin } from '../../src/delivery.ts';
 import type { Inbound, Pipeline, PipelineOptions } from '../../src/pipeline.ts';
 import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
+import { type Route, Router } from '../../src/routes.ts';
 import type { SpoolEntry } from '../../src/spool-entry.ts';
 import type { Centre } from './centre.ts';
 import type { Disk } from './disk.ts';
@@ -78,6 +79,11 @@ function relaying(change: (append: Append) => Append): Mistake {
     options: (options) =>
       options.onCommitted === undefined ? options : { ...options, onCommitted: change(options.onCommitted) },
   };
+}
+
+function withWideDeadband(route: Route): Route {
+  const { filter } = route;
+  return filter === null ? route : { ...route, filter: { ...filter, deadband: 5 * filter.deadband } };
 }
 
 /** A request of the relay without its readings. */
@@ -310,6 +316,12 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'take a request without an answer as received by the centre',
     fetch: (fetch) => (url, init) =>
       fetch(url, init).catch(() => fetch(url, { ...init, body: withoutLines(init.body as Buffer) })),
+  },
+  {
+    name: 'leave out readings beyond the deadband',
+    process: {
+      options: (options) => ({ ...options, router: new Router(options.router.routes.map(withWideDeadband)) }),
+    },
   },
   {
     name: 'count a duplicate as in flight',

@@ -50,6 +50,8 @@ export interface Plan {
   readonly kept: number;
   /** The bound of the log for a centre to which all is relayed; 0: nothing is relayed. */
   readonly relayBytes: number;
+  /** Whether readings are left out that are like the last stored one. */
+  readonly isFiltered: boolean;
 }
 
 /** The faults of a schedule without a centre. */
@@ -103,10 +105,17 @@ export function makePlan(random: Random): Plan {
     operations: oneOf([100, 500, 3000]),
     kept: isOn(0.5) ? 1 + random.below(MOST_KEPT) : 0,
   };
-  // Drawn last, so that the schedules without a centre are those of before.
-  if (!isOn(0.3)) return { ...plan, relayBytes: 0 };
-  const faults = [...plan.faults, ...FAULTS_OF_CENTRE.filter(() => isOn(0.5))];
-  return { ...plan, faults, relayBytes: oneOf([2000, 1_000_000]) };
+  // Drawn last, so that the schedules without them are those of before.
+  const hasCentre = isOn(0.3);
+  const faults = hasCentre ? FAULTS_OF_CENTRE.filter(() => isOn(0.5)) : [];
+  const relayBytes = hasCentre ? oneOf([2000, 1_000_000]) : 0;
+  const isFiltered = isOn(0.2);
+  return {
+    ...plan,
+    ...{ relayBytes, isFiltered, faults: [...plan.faults, ...faults] },
+    // A reading that the store refuses can be left out, because it is like one that it has yet to refuse.
+    sent: isFiltered ? { ...plan.sent, refused: 0 } : plan.sent,
+  };
 }
 
 /** Plans with a feature, a fault or messages less. */
@@ -120,6 +129,7 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.gatewayDevices > 0) yield { ...plan, gatewayDevices: 0 };
   if (plan.httpClients > 0) yield { ...plan, httpClients: 0 };
   if (plan.kept > 0) yield { ...plan, kept: 0 };
+  if (plan.isFiltered) yield { ...plan, isFiltered: false };
   if (plan.relayBytes > 0) yield { ...plan, relayBytes: 0 };
   if (plan.sensors > 1) yield { ...plan, sensors: 1 };
   for (const [name, share] of Object.entries(sent))

@@ -35,6 +35,8 @@ export interface SensorsOptions {
 
 /** All readings have one metric. */
 export const METRIC = 'm';
+/** The largest difference of a reading that a filter leaves out to the last stored one. */
+export const DEADBAND = 4;
 const MOST_BOOTS = 3;
 /** The share of corrections of the readings before the last one. */
 const FAR_BACK = 8;
@@ -57,7 +59,8 @@ interface Device {
 export class Sensors {
   /** By identity. */
   readonly expected = new Map<string, Sent>();
-  /** The numbers of readings that the store refuses, by device and boot. */
+  /** The numbers of all readings, and of those that the store refuses, by device and boot. */
+  readonly sent = new Map<string, Set<number>>();
   readonly refused = new Map<string, Set<number>>();
   /** The payloads that must be in quarantine. */
   readonly quarantined = new Set<string>();
@@ -65,12 +68,24 @@ export class Sensors {
   largest = 1;
   readonly #options: SensorsOptions;
   readonly #random: Random;
+  readonly #isFiltered: boolean;
   readonly #devices = new Map<string, Device>();
+  /** All readings of a device, with those that were corrected. */
+  readonly #all = new Map<string, Sent[]>();
   #values = 0;
 
-  constructor(options: SensorsOptions, random: Random) {
+  /** @param isFiltered whether ingest leaves out readings that are like earlier ones */
+  constructor(options: SensorsOptions, isFiltered: boolean, random: Random) {
     this.#options = options;
+    this.#isFiltered = isFiltered;
     this.#random = random;
+  }
+
+  /** Whether ingest may leave a reading out. */
+  mayLack({ device, time, value }: Sent): boolean {
+    if (!this.#isFiltered) return false;
+    const isLike = (other: Sent): boolean => other.time < time && Math.abs(other.value - value) <= DEADBAND;
+    return this.#all.get(device)!.some(isLike);
   }
 
   /** A message of a device that sends for itself. `at`: the time of its clock, microseconds since the epoch. */
@@ -132,7 +147,12 @@ export class Sensors {
   #message(topic: string, text: string, readings: readonly Sent[]): Message {
     this.largest = Math.max(this.largest, readings.length);
     for (const reading of readings) {
-      if (isRefused(reading)) numbersIn(this.refused, reading.device, reading.boot).add(reading.seq);
+      const { device, boot, seq } = reading;
+      numbersIn(this.sent, device, boot).add(seq);
+      const all = this.#all.get(device) ?? [];
+      all.push(reading);
+      this.#all.set(device, all);
+      if (isRefused(reading)) numbersIn(this.refused, device, boot).add(seq);
       else this.expected.set(identityOf({ ...reading, metric: METRIC }), reading);
     }
     if (readings.length === 0 || readings.some(isRefused)) this.quarantined.add(text);

@@ -116,7 +116,11 @@ class Simulation {
     this.#disk = new Disk(this.#time, stream());
     this.#disk.onOperation = (what) => this.#step(what);
     this.#store = new ModelStore(this.#plan.store, this.#time, stream());
-    this.#sensors = new Sensors({ ...this.#plan.sent, kept: this.#plan.kept }, stream());
+    this.#sensors = new Sensors(
+      { ...this.#plan.sent, kept: this.#plan.kept },
+      this.#plan.isFiltered,
+      stream(),
+    );
     const options = { time: this.#time, random: stream(), process: () => this.#running };
     const clock = START_MS - (this.#plan.relayBytes > 0 ? BEHIND_MS : 0);
     this.#traffic = new Traffic(this.#plan, this.#sensors, clock, options);
@@ -200,10 +204,10 @@ class Simulation {
   #start(): void {
     this.#processes++;
     this.#trace.add(this.#time.now, `process ${this.#processes}`);
-    const { ack, spoolBytes, relayBytes, bounds } = this.#plan;
+    const { ack, isFiltered, spoolBytes, relayBytes, bounds } = this.#plan;
     const { store } = this.#store;
     const process = new IngestProcess({
-      ...{ ack, spoolBytes, relayBytes, bounds, quarantine: this.#quarantine },
+      ...{ ack, isFiltered, spoolBytes, relayBytes, bounds, quarantine: this.#quarantine },
       store: this.#mutant?.store?.(store) ?? store,
       kernel: `kernel-${this.#kernel}`,
       mistake: this.#mutant?.process ?? {},

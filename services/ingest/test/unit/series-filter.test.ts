@@ -76,6 +76,21 @@ describe('a filter of a route', () => {
     assert.deepEqual(kept(filter, options(), [reading(2, 1), reading(3, 1)]), [0]);
   });
 
+  test('keeps corrections of readings that it does not know any more', () => {
+    const filter = new SeriesFilter();
+    // Readings of 5 s and 8 s were stored by the process before.
+    const late = reading(1, 3, { received: T0 + 20 * SECOND });
+    const corrections = [reading(5, 3), reading(8, 3)];
+    assert.deepEqual(kept(filter, options(), [late, ...corrections, reading(21, 3)]), [0, 1, 2]);
+    filter.forget({ device: 'a', metric: 'temperature' });
+    const after = reading(22, 3, { received: T0 + 40 * SECOND });
+    assert.deepEqual(kept(filter, options(), [after, reading(30, 3), reading(41, 3)]), [0, 1]);
+    // A clock that is a year behind.
+    const behind = reading(0, 3, { device: 'b', received: T0 + 365 * 86_400 * SECOND });
+    const hour = [3600, 3601].map((seconds) => reading(seconds, 3, { device: 'b' }));
+    assert.deepEqual(kept(filter, options({ silence: 7200 * SECOND }), [behind, ...hour]), [0, 1]);
+  });
+
   /** Runs a filter, and compares each reading that it leaves out with those of its series that it kept before. */
   function leavesOut(bytes: number | undefined, isFine: (out: Reading, kept: readonly Reading[]) => boolean) {
     const step = fc.record({
@@ -177,8 +192,10 @@ test('filtered readings are acknowledged and counted, and the account and the se
     const origin = { settled: () => void settled++ };
     pipeline.accept({ topic, payload: bytes, qos: 1, retain: false, size: bytes.length + 20 }, origin);
   };
+  // Not before the receipt of the first reading: such readings are kept.
+  const begun = Date.now() + 1000;
   for (let seq = 0; seq < 10; seq++) {
-    const t = new Date(T0 / 1000 + seq * 1000).toISOString();
+    const t = new Date(begun + seq * 1000).toISOString();
     send('sensors/a', { t, boot: 'b1', seq, temperature: 20 + seq / 4, humidity: 50 });
     send('all/b/temperature', { t, v: 20 });
   }
