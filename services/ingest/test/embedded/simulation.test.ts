@@ -39,23 +39,38 @@ async function run(work: Work, time: VirtualTime, disk: Disk): Promise<boolean> 
   return isKilled;
 }
 
-/** Does work on many disks, and asserts that no message is recovered after a kill and after a power cut. */
-async function leavesNothing(work: Work): Promise<void> {
-  for (let seed = 0; seed < 200; seed++) {
+interface TestWorld {
+  readonly time: VirtualTime;
+  readonly disk: Disk;
+}
+
+/** Does work in several worlds, one after the other. Each has its seed, from 0 on. */
+async function inWorlds(
+  count: number,
+  work: (world: TestWorld, seed: number) => Promise<void> | void,
+): Promise<void> {
+  for (let seed = 0; seed < count; seed++) {
     const random = seeded(seed);
     const time = new VirtualTime(0, random.double);
     const disk = new Disk(time, random);
     useWorld({ time, disk, random: random.double });
     try {
-      // The next process stores corrections without the spool.
-      if (await run(work, time, disk)) assert.deepEqual([...openSpool().recover()], []);
-      disk.cutPower();
-      disk.free = Number.POSITIVE_INFINITY;
-      assert.deepEqual([...openSpool().recover()], [], `seed ${seed}`);
+      await work({ time, disk }, seed);
     } finally {
       useWorld(null);
     }
   }
+}
+
+/** Does work on many disks, and asserts that no message is recovered after a kill and after a power cut. */
+async function leavesNothing(work: Work): Promise<void> {
+  await inWorlds(200, async ({ time, disk }, seed) => {
+    // The next process stores corrections without the spool.
+    if (await run(work, time, disk)) assert.deepEqual([...openSpool().recover()], []);
+    disk.cutPower();
+    disk.free = Number.POSITIVE_INFINITY;
+    assert.deepEqual([...openSpool().recover()], [], `seed ${seed}`);
+  });
 }
 
 test('a removed segment does not return, also when the process was killed before the removal was synced', async () => {
@@ -70,11 +85,7 @@ test('a removed segment does not return, also when the process was killed before
 });
 
 test('a segment is removed by the next call when the sync of its removal failed', async () => {
-  const random = seeded(1);
-  const time = new VirtualTime(0, random.double);
-  const disk = new Disk(time, random);
-  useWorld({ time, disk, random: random.double });
-  try {
+  await inWorlds(1, async ({ time, disk }) => {
     const work: Work = async (spool) => {
       await spool.append([entryOf('1')]);
       const segment = (await spool.oldest())!;
@@ -85,84 +96,58 @@ test('a segment is removed by the next call when the sync of its removal failed'
       assert.ok(spool.empty);
     };
     assert.equal(await run(work, time, disk), false);
-  } finally {
-    useWorld(null);
-  }
+  });
 });
 
 test('messages of a new spool are in it after a power cut', async () => {
-  for (let seed = 0; seed < 20; seed++) {
-    const random = seeded(seed);
-    const time = new VirtualTime(0, random.double);
-    const disk = new Disk(time, random);
-    useWorld({ time, disk, random: random.double });
-    try {
-      await run(async (spool) => void (await spool.append([entryOf('1')])), time, disk);
-      disk.cutPower();
-      assert.equal([...openSpool().recover()].length, 1, `seed ${seed}`);
-    } finally {
-      useWorld(null);
-    }
-  }
+  await inWorlds(20, async ({ time, disk }, seed) => {
+    await run(async (spool) => void (await spool.append([entryOf('1')])), time, disk);
+    disk.cutPower();
+    assert.equal([...openSpool().recover()].length, 1, `seed ${seed}`);
+  });
 });
 
 test('a device that is new while the file of the ledger is replaced is in it after a power cut', async () => {
   const open = () => new LedgerFile(`${DATA}/ledger`, createLogger('test', 'silent'), 'kernel');
-  for (let seed = 0; seed < 20; seed++) {
-    const random = seeded(seed);
-    const time = new VirtualTime(0, random.double);
-    const disk = new Disk(time, random);
-    useWorld({ time, disk, random: random.double });
-    try {
-      const until = async (operation: string) => {
-        let isDone = false;
-        disk.onOperation = (what) => {
-          isDone ||= what === operation;
-        };
-        for (; !isDone; await realTurn()) time.next()!.run();
+  await inWorlds(20, async ({ time, disk }, seed) => {
+    const until = async (operation: string) => {
+      let isDone = false;
+      disk.onOperation = (what) => {
+        isDone ||= what === operation;
       };
-      const file = open();
-      file.recover();
-      file.start(0);
-      file.checked();
-      await until('sync ledger.new');
-      file.ledger.record('d', 'b', 1);
-      file.flush(0);
-      await until('rename ledger.new');
-      time.endProcess();
-      disk.endProcess();
-      disk.cutPower();
-      const next = open();
-      next.recover();
-      assert.deepEqual([...next.ledger.names()], ['d'], `seed ${seed}`);
-    } finally {
-      useWorld(null);
-    }
-  }
+      for (; !isDone; await realTurn()) time.next()!.run();
+    };
+    const file = open();
+    file.recover();
+    file.start(0);
+    file.checked();
+    await until('sync ledger.new');
+    file.ledger.record('d', 'b', 1);
+    file.flush(0);
+    await until('rename ledger.new');
+    time.endProcess();
+    disk.endProcess();
+    disk.cutPower();
+    const next = open();
+    next.recover();
+    assert.deepEqual([...next.ledger.names()], ['d'], `seed ${seed}`);
+  });
 });
 
-test('after a power cut, a file of the ledger that could not be written is known to be incomplete', () => {
+test('after a power cut, a file of the ledger that could not be written is known to be incomplete', async () => {
   const open = () => new LedgerFile(`${DATA}/ledger`, createLogger('test', 'silent'), 'kernel');
-  for (let seed = 0; seed < 20; seed++) {
-    const random = seeded(seed);
-    const time = new VirtualTime(0, random.double);
-    const disk = new Disk(time, random);
-    useWorld({ time, disk, random: random.double });
-    try {
-      const file = open();
-      file.recover();
-      file.start();
-      disk.free = 0;
-      file.ledger.record('d', 'b', 1);
-      file.flush(0);
-      time.endProcess();
-      disk.endProcess();
-      disk.cutPower();
-      assert.equal(open().recover().isIncomplete, true, `seed ${seed}`);
-    } finally {
-      useWorld(null);
-    }
-  }
+  await inWorlds(20, ({ time, disk }, seed) => {
+    const file = open();
+    file.recover();
+    file.start();
+    disk.free = 0;
+    file.ledger.record('d', 'b', 1);
+    file.flush(0);
+    time.endProcess();
+    disk.endProcess();
+    disk.cutPower();
+    assert.equal(open().recover().isIncomplete, true, `seed ${seed}`);
+  });
 });
 
 test('messages that a full disk did not take do not return', async () => {

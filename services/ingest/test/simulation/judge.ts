@@ -76,7 +76,10 @@ function* ledgerMistakes(
     const tracked = ledgerFile.ledger.tracked(device, boot);
     if (mayMiss) yield* falselyMissing(key, tracked, present.get(key) ?? new Set());
     else if (tracked === null) yield `the ledger lacks ${key}`;
-    else yield* bootMistakes(key, tracked, numbers, sent.get(key)!, refused.get(key));
+    else {
+      const own = sent.get(device)!.filter((reading) => reading.boot === boot);
+      yield* bootMistakes(key, tracked, numbers, new Set(own.map(({ seq }) => seq)), refused.get(key));
+    }
   }
 }
 
@@ -88,10 +91,10 @@ function presentNumbers(rows: Iterable<Reading>): ReadonlyMap<string, Set<number
   return present;
 }
 
-function* falselyMissing(key: string, tracked: TrackedBoot | null, stored: Set<number>): Generator<string> {
+function* falselyMissing(key: string, tracked: TrackedBoot | null, arrived: Set<number>): Generator<string> {
   if (tracked === null) return;
   for (const number of missingOf(tracked))
-    if (stored.has(number)) yield `the ledger misses number ${number} of ${key}, which arrived`;
+    if (arrived.has(number)) yield `the ledger misses number ${number} of ${key}, which arrived`;
 }
 
 function* bootMistakes(

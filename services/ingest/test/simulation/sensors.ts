@@ -59,8 +59,9 @@ interface Device {
 export class Sensors {
   /** By identity. */
   readonly expected = new Map<string, Sent>();
-  /** The numbers of all readings, and of those that the store refuses, by device and boot. */
-  readonly sent = new Map<string, Set<number>>();
+  /** All readings, with those that were corrected, by device. */
+  readonly sent = new Map<string, Sent[]>();
+  /** The numbers of readings that the store refuses, by device and boot. */
   readonly refused = new Map<string, Set<number>>();
   /** The payloads that must be in quarantine. */
   readonly quarantined = new Set<string>();
@@ -70,8 +71,6 @@ export class Sensors {
   readonly #random: Random;
   readonly #isFiltered: boolean;
   readonly #devices = new Map<string, Device>();
-  /** All readings of a device, with those that were corrected. */
-  readonly #all = new Map<string, Sent[]>();
   #values = 0;
 
   /** @param isFiltered whether ingest leaves out readings that are like earlier ones */
@@ -85,7 +84,7 @@ export class Sensors {
   mayLack({ device, time, value }: Sent): boolean {
     if (!this.#isFiltered) return false;
     const isLike = (other: Sent): boolean => other.time < time && Math.abs(other.value - value) <= DEADBAND;
-    return this.#all.get(device)!.some(isLike);
+    return this.sent.get(device)!.some(isLike);
   }
 
   /** A message of a device that sends for itself. `at`: the time of its clock, microseconds since the epoch. */
@@ -148,10 +147,9 @@ export class Sensors {
     this.largest = Math.max(this.largest, readings.length);
     for (const reading of readings) {
       const { device, boot, seq } = reading;
-      numbersIn(this.sent, device, boot).add(seq);
-      const all = this.#all.get(device) ?? [];
+      const all = this.sent.get(device) ?? [];
       all.push(reading);
-      this.#all.set(device, all);
+      this.sent.set(device, all);
       if (isRefused(reading)) numbersIn(this.refused, device, boot).add(seq);
       else this.expected.set(identityOf({ ...reading, metric: METRIC }), reading);
     }
