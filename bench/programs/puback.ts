@@ -22,10 +22,6 @@ import { FAULTS, type PubackResult, pubackRows } from '../src/power-cuts/puback-
 import { brokerTarget, type CutTarget, cutTarget, mosquittoTarget } from '../src/power-cuts/targets.ts';
 import { RATE } from '../src/power-cuts/traffic.ts';
 
-/**
- * `npm run bench -- puback`: which acknowledged messages brokers and direct mode lose when they are killed, and when the
- * power of their disk is cut. docs/puback.md has the method.
- */
 /** Sparse. HiveMQ allocates more than a gigabyte when it starts. */
 const DISK_MEGABYTES = 8192;
 
@@ -67,6 +63,10 @@ const settings = defineConfig({
   json,
 });
 
+/**
+ * `npm run bench -- puback`: which acknowledged messages brokers and direct mode lose when they are killed, and when the
+ * power of their disk is cut. docs/puback.md has the method.
+ */
 export const program = defineBench({
   name: 'puback',
   summary: 'What brokers and direct mode have acknowledged and lose when they are killed or lose power.',
