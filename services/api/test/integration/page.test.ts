@@ -142,6 +142,8 @@ test('on a phone one view at a time fits 390 pixels, and Back returns to the lis
       await until('the list alone', async () => !(await page.locator('#charts').isVisible()));
     }
     await page.getByRole('link', { name: 'Pipeline' }).click();
+    // The text of a hidden view can be read too, so it does not show that the view is open.
+    await until('the view', () => page.locator('#balance').isVisible());
     await until('the ledger', async () => (await textOf(page, '#balance')) === '✓ Balanced');
     assert.equal(
       await page.locator('#equation > div:visible').count(),
