@@ -100,6 +100,8 @@ export class LedgerFile implements Journal {
   #timer: NodeJS.Timeout | null = null;
   #work: Promise<void> = Promise.resolve();
   #trouble: string | null = null;
+  /** Whether the new name of a file that lacks numbers is synced. */
+  #isNameSynced = true;
 
   /** @param kernel the boot of the kernel; null: not known */
   constructor(file: string, logger: Logger, kernel: string | null = kernelBoot()) {
@@ -298,6 +300,7 @@ export class LedgerFile implements Journal {
     renameSync(`${this.#file}.new`, this.#file);
     syncDirectory(dirname(this.#file));
     rmSync(this.#incomplete, { force: true });
+    this.#isNameSynced = true;
     if (this.#output !== null) closeSync(this.#output.descriptor);
     this.#output = output;
     this.#stateBytes = output.bytes;
@@ -329,7 +332,10 @@ export class LedgerFile implements Journal {
     } catch (error) {
       this.#abandon(error as NodeJS.ErrnoException);
     }
-    if (this.#output === null) return;
+    if (this.#output === null) {
+      this.#syncName();
+      return;
+    }
     try {
       this.#push(this.#output, data);
       if (synced) fsyncSync(this.#output.descriptor);
@@ -346,9 +352,22 @@ export class LedgerFile implements Journal {
     try {
       renameSync(this.#file, this.#incomplete);
       closeSync(descriptor);
-      syncDirectory(dirname(this.#file));
     } catch (failure) {
       this.#logger.error({ err: failure }, 'the file of the ledger cannot be renamed');
+      return;
+    }
+    this.#isNameSynced = false;
+    this.#syncName();
+  }
+
+  /** Before numbers that the file lacks are acknowledged: a power cut must not bring back its old name. */
+  #syncName(): void {
+    if (this.#isNameSynced) return;
+    try {
+      syncDirectory(dirname(this.#file));
+      this.#isNameSynced = true;
+    } catch {
+      // A disk that fails was reported, and the next write tries again.
     }
   }
 
