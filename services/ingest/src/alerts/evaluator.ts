@@ -41,6 +41,8 @@ export interface EvaluatorEvents {
 }
 
 interface Series extends Clock {
+  /** When the newest reading was received. */
+  received: number;
   /** The newest number; null when there was none. */
   value: number | null;
   ranges: readonly Watch[];
@@ -57,7 +59,7 @@ interface Device extends Clock {
 
 /**
  * Applies rules to readings, in any order, and to the time. Only a reading that is at least as new as the newest one of
- * its series counts. The time of a reading is its own, but not later than its reception, and that of its reception when
+ * its series counts, of two with one time the one that was received last. The time of a reading is its own, but not later than its reception, and that of its reception when
  * the sensor has no clock.
  *
  * Memory is bounded in bytes. Series beyond the bound are not watched, and their readings are counted.
@@ -122,6 +124,9 @@ export class Evaluator {
     const known = device.metrics.get(reading.metric);
     const series = known === undefined ? this.#addSeries(reading.device, device, reading.metric) : known;
     if (series === null || time < series.newest) return;
+    // The store can return a reading after its correction was received.
+    if (time === series.newest && reading.received < series.received) return;
+    series.received = reading.received;
     if (time > series.newest) {
       series.newest = time;
       this.#hear(series.quiets, now);
@@ -292,7 +297,7 @@ export class Evaluator {
       device.metrics.set(metric, null);
       return null;
     }
-    const series: Series = { newest: 0, value: null, ranges: [], quiets: [] };
+    const series: Series = { newest: 0, received: 0, value: null, ranges: [], quiets: [] };
     const all = rules.map((rule) => new Watch(rule, name, metric, series));
     series.ranges = all.filter(({ rule }) => rule.condition.kind === 'range');
     series.quiets = all.filter(({ rule }) => rule.condition.kind === 'quiet');

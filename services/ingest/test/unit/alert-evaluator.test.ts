@@ -118,6 +118,14 @@ test('late readings, repetitions and texts change nothing, and a correction of t
   assert.deepEqual(news(), ['end r a t cleared']);
 });
 
+test('a value that the store returns after its correction was received changes nothing', () => {
+  const { see, news } = setUp('- { name: r, metric: t, above: 30 }');
+  see(10, 20);
+  see(10, 31, {}, 12);
+  see(10, 20, { received: START + 10 * S }, 13);
+  assert.deepEqual(news(), ['raise r a t above 31']);
+});
+
 test('a clock that is ahead or not set does not hide the readings that follow', () => {
   const { see, news } = setUp('- { name: r, metric: t, above: 30 }');
   see(10, 20, { time: START + 80_000 * S, quality: 'skewed' });
