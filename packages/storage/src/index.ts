@@ -1,4 +1,5 @@
 export * from './arguments.ts';
+export { type Backend, capabilities } from './backend.ts';
 export * from './context.ts';
 export * from './contract.ts';
 export { type CheckPace, checkTables, type Damage, type LostReadings } from './damage.ts';
@@ -15,7 +16,8 @@ export {
   openStore,
   optionsOf,
   STORE_SCHEMES,
+  storeOf,
 } from './registry.ts';
 export { ROLLUP_PERIODS } from './rollups/periods.ts';
-export { MissingTable } from './tables.ts';
+export { type BackendRecords, MissingTable } from './tables.ts';
 export { parseUrl, type StoreHost, type StoreUrl } from './url.ts';

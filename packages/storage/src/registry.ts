@@ -1,4 +1,5 @@
 import { didYouMean, redactor, secretsIn } from '@tidegauge/text';
+import type { Backend } from './backend.ts';
 import { type BackendLogger, type BackendModule, silentLogger } from './context.ts';
 import type { Store } from './contract.ts';
 import type { CheckPace, Damage } from './damage.ts';
@@ -51,8 +52,20 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
   const parsed = parseUrl(url);
   const logger = options.logger ?? silentLogger;
   const backend = (await backendOf(parsed)).create(parsed, { logger });
-  const redact = redactor(secretsIn(url));
-  const { observe = () => {}, clock, guard, native } = options;
+  return storeOf(backend, options, redactor(secretsIn(url)));
+}
+
+/**
+ * The store of an engine, with all that is derived for it. It is not open yet.
+ *
+ * @param redact removes the secrets of the URL from a message of a driver
+ */
+export function storeOf(
+  backend: Backend,
+  options: OpenOptions = {},
+  redact = (text: string): string => text,
+): Store {
+  const { logger = silentLogger, observe = () => {}, clock, guard, native } = options;
   return wrapStore(complete(backend, native), {
     logger,
     observe,

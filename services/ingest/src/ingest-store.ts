@@ -41,6 +41,8 @@ export interface IngestStoreOptions {
   readonly journal: string;
   readonly logger: Logger;
   readonly observe?: Observe;
+  /** Default: `createStore`. */
+  readonly create?: typeof createStore;
   /** Called once when only an operator can help: wrong settings, or a newer schema. */
   readonly onBroken: (error: unknown) => void;
 }
@@ -191,8 +193,8 @@ export class IngestStore implements Store, StoreGuard {
   }
 
   #create(): Promise<Store> {
-    const { url, logger, observe } = this.#options;
-    return createStore(url, {
+    const { url, logger, observe, create = createStore } = this.#options;
+    return create(url, {
       logger,
       guard: this,
       observe: (operation, seconds, code) => {

@@ -150,6 +150,25 @@ test('after a power cut, a file of the ledger that could not be written is known
   });
 });
 
+test('the new name of such a file is synced as soon as syncs succeed again', async () => {
+  const open = () => new LedgerFile(`${DATA}/ledger`, createLogger('test', 'silent'), 'kernel');
+  await inWorlds(20, ({ time, disk }, seed) => {
+    const file = open();
+    file.recover();
+    file.start();
+    disk.failsSync = true;
+    file.ledger.record('d', 'b', 1);
+    file.flush(0);
+    disk.failsSync = false;
+    file.ledger.record('d', 'b', 2);
+    file.flush(0);
+    time.endProcess();
+    disk.endProcess();
+    disk.cutPower();
+    assert.equal(open().recover().isIncomplete, true, `seed ${seed}`);
+  });
+});
+
 test('messages that a full disk did not take do not return', async () => {
   await leavesNothing(async (spool, disk) => {
     disk.free = encodeEntry(entryOf('1')).length + 1;

@@ -1,12 +1,17 @@
 // First: modules of ingest take functions of Node when they are loaded.
 import './world.ts';
+import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ResendDocument } from '@tidegauge/readings';
 import { type Config, createLogger } from '@tidegauge/service';
-import type { Store } from '@tidegauge/storage';
+import type { OpenOptions, Store } from '@tidegauge/storage';
+import { type AlertReceiver, Alerts } from '../../src/alerts/alerts.ts';
+import { StoreLease } from '../../src/alerts/lease.ts';
+import type { AlertRule } from '../../src/alerts/rule.ts';
 import type { BrokerSource } from '../../src/broker-source.ts';
 import type { Origin } from '../../src/delivery.ts';
+import { IngestStore } from '../../src/ingest-store.ts';
 import { type LedgerCheck, recoverLedger } from '../../src/ledger/check-ledger.ts';
 import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { type Inbound, Pipeline, type PipelineOptions } from '../../src/pipeline.ts';
@@ -14,13 +19,16 @@ import { Quarantine } from '../../src/quarantine.ts';
 import { httpMessage } from '../../src/raw-message.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import { startResending } from '../../src/resend/start-resending.ts';
+import { RollupWorker } from '../../src/rollup-worker.ts';
 import { type AckPolicy, Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
+import { SensorClocksFile } from '../../src/sensor-clocks-file.ts';
 import type { FilterOptions } from '../../src/series-filter.ts';
 import type { settings } from '../../src/settings.ts';
 import { Spool } from '../../src/spool.ts';
 import { DATA } from './disk.ts';
-import { DEADBAND, type Message } from './sensors.ts';
+import type { Plan } from './plan.ts';
+import { DEADBAND, METRIC, type Message } from './sensors.ts';
 
 const LOGGER = createLogger('simulation', 'silent');
 export const QUARANTINE_BYTES = 1024 * 1024;
@@ -29,11 +37,14 @@ const STOP_MS = 7500;
 export const SPOOL = `${DATA}/spool`;
 const LEDGER = `${DATA}/ledger`;
 const RELAY = `${DATA}/relay`;
+const CLOCKS = `${DATA}/clocks`;
+const IDENTITY = `${DATA}/identity`;
 const CENTRE = 'http://centre';
 const QUERY = new URLSearchParams();
 
 export interface ProcessOptions {
-  readonly store: Store;
+  /** Creates a store that is not open. */
+  readonly createStore: (options: OpenOptions) => Store;
   /** The real file of the quarantine. */
   readonly quarantine: string;
   /** 0: no spool. */
@@ -42,6 +53,9 @@ export interface ProcessOptions {
   readonly relayBytes: number;
   readonly ack: AckPolicy;
   readonly isFiltered: boolean;
+  readonly alerts: Plan['alerts'];
+  /** Receives a message about an alert. */
+  readonly notify: AlertReceiver['send'];
   readonly bounds: Pick<PipelineOptions, 'maxBatch' | 'paceMs' | 'maxInFlight' | 'maxInFlightBytes'>;
   /** The boot of the kernel. */
   readonly kernel: string;
@@ -66,20 +80,24 @@ export interface Mistake {
 
 const FILTER: FilterOptions = { deadband: DEADBAND, deadbands: new Map(), silence: 3_600_000_000 };
 
-/** One process of ingest: the parts that `startIngest` connects, without HTTP, alerts and retention. */
+/** One process of ingest: the parts that `startIngest` connects, without HTTP and retention. */
 export class IngestProcess {
   readonly quarantine: Quarantine;
   readonly spool: Spool | null;
   readonly ledgerFile: LedgerFile;
+  readonly clocksFile: SensorClocksFile;
   isPaused = true;
   isStopping = false;
   isKilled = false;
   /** Whether the store could not be compared with the ledger, so that gaps cannot be judged. */
   hasDoubts = false;
   readonly #options: ProcessOptions;
+  #store!: IngestStore;
   #pipeline: Pipeline | null = null;
   #check: LedgerCheck | null = null;
   #relay: Relay | null = null;
+  #alerts: Alerts | null = null;
+  #rollups: RollupWorker | null = null;
   #resending: ReturnType<typeof startResending> = null;
   #isClosed = false;
 
@@ -90,6 +108,7 @@ export class IngestProcess {
     this.quarantine = new Quarantine(quarantine, 'simulation', QUARANTINE_BYTES);
     this.spool = spoolBytes === 0 ? null : new Spool(SPOOL, spoolBytes, LOGGER);
     this.ledgerFile = new LedgerFile(LEDGER, LOGGER, kernel);
+    this.clocksFile = new SensorClocksFile(CLOCKS, LOGGER);
     mistake.parts?.(this);
   }
 
@@ -103,9 +122,20 @@ export class IngestProcess {
     return this.#relay;
   }
 
+  /** Null without rules, and until `start` has resolved. */
+  get alerts(): Alerts | null {
+    return this.#alerts;
+  }
+
+  /** Null without rollups, and until `start` has resolved. */
+  get rollups(): RollupWorker | null {
+    return this.#rollups;
+  }
+
   /** Recovers what an earlier process left, as `startIngest` does, and takes messages then. */
   async start(): Promise<void> {
-    const { store, ack, isFiltered, bounds, mistake, onResume, onBroken } = this.#options;
+    const { ack, isFiltered, bounds, mistake, onResume, onBroken } = this.#options;
+    const store = await this.#openStore();
     this.#check = await recoverLedger(this.ledgerFile, store, isFiltered, LOGGER);
     if (this.#check !== null) {
       this.hasDoubts = [...this.ledgerFile.ledger.states()].some(([, , , uncertain]) => uncertain > 0);
@@ -113,16 +143,20 @@ export class IngestProcess {
     const filter = isFiltered ? FILTER : null;
     const router = new Router(defaultRoutes(ack).map((route) => ({ ...route, filter })));
     this.#relay = this.#openRelay();
+    this.#alerts = this.#openAlerts();
     const options: PipelineOptions = {
       store,
+      storeTrouble: () => store.trouble,
       router,
       quarantine: this.quarantine,
       spool: this.spool,
+      clocks: this.clocksFile.clocks,
       logger: LOGGER,
       sequences: this.ledgerFile.ledger,
       onSequences: (oldest) => this.ledgerFile.flush(oldest),
       ...bounds,
       ...(this.#relay === null ? {} : { onCommitted: this.#relay.append }),
+      onStored: (readings) => this.#alerts?.push(readings),
       onFull: (isFull) => {
         this.isPaused = isFull;
         if (!isFull) onResume();
@@ -135,16 +169,49 @@ export class IngestProcess {
     mistake.pipeline?.(this.#pipeline);
     this.#startResending(router);
     this.#relay?.start();
+    store.opened.then(
+      () => {
+        this.#alerts?.start();
+        this.#rollups?.start();
+      },
+      () => {},
+    );
     this.isPaused = false;
     onResume();
   }
 
+  async #openStore(): Promise<IngestStore> {
+    const { createStore, onBroken } = this.#options;
+    const store = await IngestStore.create({
+      ...{ url: 'model:', journal: IDENTITY, logger: LOGGER, onBroken },
+      create: async (_, options) => createStore(options!),
+    });
+    await store.open();
+    if (store.capabilities.rollups) this.#rollups = new RollupWorker(store, randomUUID(), LOGGER);
+    this.#store = store;
+    return store;
+  }
+
   #openRelay(): Relay | null {
-    const { store, relayBytes: relayMaxBytes } = this.#options;
+    const { relayBytes: relayMaxBytes } = this.#options;
     if (relayMaxBytes === 0) return null;
     const config = { relay: [CENTRE], relayToken: null, relayMaxBytes, relayRate: 0 };
     const about = { directory: RELAY, id: 'simulated', name: 'simulated' };
-    return new Relay(config, { ...about, store, logger: LOGGER });
+    return new Relay(config, { ...about, store: this.#store, logger: LOGGER });
+  }
+
+  #openAlerts(): Alerts | null {
+    const { alerts, notify } = this.#options;
+    const store = this.#store;
+    if (alerts === null) return null;
+    return new Alerts({
+      rules: rulesOf(alerts),
+      store,
+      lease: new StoreLease(store, 'simulated', false),
+      receivers: [{ name: 'model', version: '1', send: notify }],
+      logger: LOGGER,
+      isReceiving: () => this.#pipeline!.trouble === null && this.#pipeline!.accounts.spooled === 0,
+    });
   }
 
   #startResending(router: Router): void {
@@ -187,10 +254,14 @@ export class IngestProcess {
     await Promise.race([this.#pipeline!.idle(), sleep(STOP_MS)]);
     this.#pipeline!.abort();
     disconnect();
+    await this.#rollups?.stop();
+    await this.#alerts?.stop();
     await this.#relay?.stop();
     this.#check?.stop();
     await this.ledgerFile.close();
     await this.spool?.close();
+    this.clocksFile.close();
+    await this.#store.close();
     this.quarantine.close();
     this.#isClosed = true;
   }
@@ -209,6 +280,18 @@ export class IngestProcess {
     for (const end of ['', '-wal', '-shm']) rmSync(`${quarantine}${end}`, { force: true });
     return next;
   }
+}
+
+function rulesOf({ limit, holds }: NonNullable<Plan['alerts']>): readonly AlertRule[] {
+  const limits = { above: null, below: null, clearAbove: null, clearBelow: null };
+  const rule = (name: string, own: object): AlertRule => {
+    const condition = { kind: 'range', ...limits, ...own, holds } as const;
+    return { name, severity: 'warning', device: null, metric: METRIC, condition };
+  };
+  return [
+    rule('high', { above: limit, clearAbove: limit }),
+    rule('low', { below: limit, clearBelow: limit }),
+  ];
 }
 
 /** Bytes with their own buffer: the memory of one that is shared would depend on earlier messages. */

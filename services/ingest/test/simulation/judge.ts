@@ -3,28 +3,43 @@ import type { TrackedBoot } from '../../src/ledger/sequence-ledger.ts';
 import type { Centre } from './centre.ts';
 import type { IngestProcess } from './ingest-process.ts';
 import { type ModelStore, numbersIn } from './model-store.ts';
-import type { Sensors } from './sensors.ts';
+import { type Sensors, withoutTime } from './sensors.ts';
 
 /** Mistakes that are named at most. */
 const MOST_NAMED = 5;
 /** Items of the quarantine that are compared: more than a schedule has. */
 const MOST_ITEMS = 10_000;
 
+/** What the faults of a schedule leave certain. */
+export interface Certain {
+  /** As for `ledgerMistakes`; null: the ledger is not judged. */
+  readonly mayMiss: boolean | null;
+  /** Whether the clocks of sensors were kept, so that a message that is received again has the time that it had. */
+  readonly keepsClocks: boolean;
+  /** Whether the system clock never went back. */
+  readonly isSteady: boolean;
+}
+
 /**
  * What must be true when all messages are acknowledged and nothing waits. Returns what is not.
  *
  * @param centre null: nothing is relayed
- * @param mayMiss as for `ledgerMistakes`; null: the ledger is not judged
  */
 export function judge(
   sensors: Sensors,
   store: ModelStore,
   centre: Centre | null,
   process: IngestProcess,
-  mayMiss: boolean | null,
+  certain: Certain,
 ): readonly string[] {
+  const { mayMiss } = certain;
   const ledger = mayMiss === null ? [] : ledgerMistakes(sensors, store, process, mayMiss);
-  const all = [...rowMistakes(sensors, store, ''), ...quarantineMistakes(sensors, process), ...ledger];
+  const all = [
+    ...rowMistakes(sensors, store, ''),
+    ...untimedMistakes(sensors, store, certain),
+    ...quarantineMistakes(sensors, process),
+    ...ledger,
+  ];
   if (centre !== null) all.push(...rowMistakes(sensors, centre, ' at the centre'));
   return all.slice(0, MOST_NAMED);
 }
@@ -35,7 +50,7 @@ function* rowMistakes(
   { rows }: Pick<ModelStore, 'rows'>,
   where: string,
 ): Generator<string> {
-  const { expected } = sensors;
+  const { expected, untimed } = sensors;
   for (const [identity, sent] of expected) {
     const { value } = sent;
     const found = rows.get(identity);
@@ -44,7 +59,37 @@ function* rowMistakes(
     else if (found.value !== value)
       yield `${identity} is ${found.value}${where}, and was corrected to ${value}`;
   }
-  for (const identity of rows.keys()) if (!expected.has(identity)) yield `${identity} was never sent${where}`;
+  for (const [identity, row] of rows)
+    if (!expected.has(identity) && !untimed.has(withoutTime(row))) yield `${identity} was never sent${where}`;
+}
+
+/**
+ * Each reading of a clock that was never set is there once, with a mark and a time that is not one of the past. The times of a device grow as it
+ * sent its readings.
+ */
+function* untimedMistakes(
+  sensors: Sensors,
+  { rows }: ModelStore,
+  { keepsClocks, isSteady }: Certain,
+): Generator<string> {
+  const { untimed } = sensors;
+  const found = new Map<string, number>();
+  const newest = new Map<string, number>();
+  for (const row of [...rows.values()].toSorted((a, b) => a.time - b.time)) {
+    const name = withoutTime(row);
+    if (!untimed.has(name)) continue;
+    found.set(name, (found.get(name) ?? 0) + 1);
+    if (row.quality !== 'unsynced') yield `${name} has the time of a clock that was never set`;
+    const last = newest.get(row.device) ?? 0;
+    if (keepsClocks && isSteady && Number(row.value) < last)
+      yield `${name} is later than ${last}, which was sent after it`;
+    newest.set(row.device, Number(row.value));
+  }
+  for (const [name, sent] of untimed) {
+    const count = found.get(name) ?? 0;
+    if (count === 0 && !sensors.mayLack(sent)) yield `${name} was acknowledged and is not stored`;
+    if (count > 1 && keepsClocks) yield `${name} is stored ${count} times`;
+  }
 }
 
 /** The quarantine has what cannot be stored, and nothing else. */

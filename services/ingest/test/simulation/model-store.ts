@@ -1,5 +1,18 @@
 import type { Reading } from '@tidegauge/readings';
-import { type RangeQuery, type Store, StoreError, type WriteResult } from '@tidegauge/storage';
+import {
+  type Backend,
+  type BackendRecords,
+  capabilities,
+  compareText,
+  type DeleteQuery,
+  type OpenOptions,
+  type RangeQuery,
+  type RecordFields,
+  type Store,
+  StoreError,
+  storeOf,
+  type WriteResult,
+} from '@tidegauge/storage';
 import type { Random } from '@tidegauge/workload';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -15,6 +28,7 @@ export interface StoreOptions {
   readonly isAtomic: boolean;
   /** Whether it names the rows that it rejects. */
   readonly namesRows: boolean;
+  readonly hasRollups: boolean;
 }
 
 /** A call that the store has received and not answered. */
@@ -22,17 +36,18 @@ interface Call {
   readonly apply: () => unknown;
 }
 
-/** The usual longest time of a call, milliseconds. */
-const CALL_MS = 15;
+/** The usual longest time until a call has its effect, and then until its answer, milliseconds. */
+const CALL_MS = 8;
 /** A slow call takes up to this factor of it. */
 const SLOW = 200;
 
 /**
- * A store that follows the contract. It has no defects and loses nothing; it can be unavailable or slow, and give no answer for a
- * call, whether it applied it or not. A batch that it rejects can be stored in part.
+ * An engine with the core of the contract. All else is derived from it, as for an engine without native versions. It has no
+ * defects and loses nothing; it can be unavailable or slow, and give no answer for a call, whether it applied it or not. A batch
+ * that it rejects can be stored in part.
  */
 export class ModelStore {
-  /** By identity: device, metric and time. */
+  /** The readings of sensors by identity: device, metric and time. */
   readonly rows = new Map<string, Reading>();
   /** All numbers that it ever stored, by device and boot. A correction replaces a row, and not its number here. */
   readonly accepted = new Map<string, Set<number>>();
@@ -46,6 +61,12 @@ export class ModelStore {
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly #calls = new Set<Call>();
+  /** The readings in which derived parts keep their data. */
+  readonly #derived = new Map<string, Reading>();
+  /** By table and key. */
+  readonly #records = new Map<string, RecordFields>();
+  /** Calls have their effect and their answer at once. */
+  #isInstant = false;
 
   constructor(options: StoreOptions, time: VirtualTime, random: Random) {
     this.#options = options;
@@ -53,25 +74,51 @@ export class ModelStore {
     this.#random = random;
   }
 
-  /** What ingest uses of a store. */
-  get store(): Store {
-    const { writers, maxBatch, isAtomic } = this.#options;
-    const readings = {
-      write: (batch: readonly Reading[]) => this.#call(`write ${batch.length}`, () => this.#write(batch)),
-      range: (query: RangeQuery) => this.#range(query),
-      pages: (query: RangeQuery) => this.#pages(query),
-      metrics: (device: string) => this.#call('metrics', () => this.#namesOf('metric', device)),
-      devices: (after = '') => this.#devices(after),
-    };
+  /** A store for one process. It is not open yet. */
+  create(options?: OpenOptions, change = (engine: Backend): Backend => engine): Store {
+    return storeOf(change(this.#engine()), options);
+  }
+
+  /** Does work with a store that always answers, while no time passes. */
+  async atOnce<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    this.#isInstant = true;
+    try {
+      const store = this.create();
+      await store.open();
+      return await work(store);
+    } finally {
+      this.#isInstant = false;
+    }
+  }
+
+  #engine(): Backend {
+    const { writers, maxBatch, isAtomic, hasRollups } = this.#options;
     const nothing = () => this.#call('other', () => undefined);
-    const capabilities = { writers, maxBatch, atomicBatches: isAtomic, countsDuplicates: true };
+    const put = (isThere: boolean) => (table: string, key: string, fields: RecordFields) =>
+      this.#call('record', () => this.#put(`${table} ${key}`, fields, isThere));
     return {
       name: 'model',
-      capabilities,
-      readings,
-      devices: { register: nothing, list: () => this.#call('list', () => []) },
-      health: nothing,
-    } as unknown as Store;
+      capabilities: capabilities({
+        ...{ writers, maxBatch, atomicBatches: isAtomic, countsDuplicates: true, rollups: hasRollups },
+      }),
+      readings: {
+        write: (batch) => this.#call(`write ${batch.length}`, () => this.#write(batch)),
+        range: (query) => this.#range(query),
+        metrics: (device, limit) =>
+          this.#call('metrics', () => this.#namesOf('metric', device).slice(0, limit)),
+        devices: (after) => this.#devices(after),
+        delete: (query) => this.#call('delete', () => this.#delete(query)),
+      },
+      // What ingest uses of records.
+      records: {
+        inspect: () => this.#call('inspect', () => 'own'),
+        read: (table: string, key: string) =>
+          this.#call('read', () => this.#records.get(`${table} ${key}`) ?? null),
+        insert: put(false),
+        update: put(true),
+      } as unknown as BackendRecords,
+      ...{ open: nothing, migrate: nothing, health: nothing },
+    };
   }
 
   /** The process has ended: the store finishes some of the calls that it received. */
@@ -82,20 +129,34 @@ export class ModelStore {
   }
 
   #call<T>(what: string, apply: () => T): Promise<T> {
+    if (this.#isInstant) return Promise.resolve(apply());
     if (this.isFrozen) return new Promise(() => {});
     const call = { apply };
     this.#calls.add(call);
-    const ms = this.#random.double() * CALL_MS * (this.isSlow ? 1 + this.#random.below(SLOW) : 1);
     return new Promise((resolve, reject) => {
-      this.#time.after(ms, 'process', `store ${what}`, () => {
+      // Between its effect and its answer, other calls can have theirs.
+      const answer = (run: () => void) => this.#later('answer', run);
+      this.#later(`store ${what}`, () => {
         this.#calls.delete(call);
         try {
-          resolve(this.#answer(apply));
+          const result = this.#answer(apply);
+          answer(() => resolve(result));
         } catch (error) {
-          reject(error);
+          answer(() => reject(error));
         }
       });
     });
+  }
+
+  /** The readings of a device, and of those like it. */
+  #rowsLike(device: string): Map<string, Reading> {
+    // The names of sensors have no space.
+    return device.includes(' ') ? this.#derived : this.rows;
+  }
+
+  #later(what: string, run: () => void): void {
+    const ms = this.#random.double() * CALL_MS * (this.isSlow ? 1 + this.#random.below(SLOW) : 1);
+    this.#time.after(ms, 'process', what, run);
   }
 
   #answer<T>(apply: () => T): T {
@@ -123,9 +184,10 @@ export class ModelStore {
   #store(batch: readonly Reading[]): WriteResult {
     let duplicate = 0;
     for (const reading of batch) {
+      const rows = this.#rowsLike(reading.device);
       const identity = identityOf(reading);
-      if (this.rows.get(identity)?.value === reading.value) duplicate++;
-      this.rows.set(identity, reading);
+      if (rows.get(identity)?.value === reading.value) duplicate++;
+      rows.set(identity, reading);
       const { device, boot, seq } = reading;
       if (boot !== null && seq !== null) numbersIn(this.accepted, device, boot).add(seq);
     }
@@ -133,31 +195,45 @@ export class ModelStore {
   }
 
   async *#range(query: RangeQuery): AsyncGenerator<Reading> {
-    for await (const page of this.#pages(query)) yield* page;
+    yield* await this.#call('range', () => this.#find(query));
   }
 
-  async *#pages(query: RangeQuery): AsyncGenerator<readonly Reading[]> {
-    const { device, metric, from = 0, to, order, limit, after } = query;
+  #find({ device, metric, from = 0, to, order, limit, after }: RangeQuery): Reading[] {
     const end = to ?? Number.POSITIVE_INFINITY;
     const sign = order === 'asc' ? 1 : -1;
-    const find = () =>
-      [...this.rows.values()]
-        .filter((row) => row.device === device && (metric === undefined || row.metric === metric))
-        .filter(({ time }) => time >= from && time < end && (after === undefined || time > after.time))
-        .toSorted((a, b) => sign * (a.time - b.time))
-        .slice(0, limit);
-    yield await this.#call('range', find);
+    type Place = Pick<Reading, 'time' | 'metric'>;
+    const compare = (a: Place, b: Place) => sign * (a.time - b.time || compareText(a.metric, b.metric));
+    return [...this.#rowsLike(device).values()]
+      .filter((row) => row.device === device && (metric === undefined || row.metric === metric))
+      .filter((row) => row.time >= from && row.time < end && (after === undefined || compare(row, after) > 0))
+      .toSorted(compare)
+      .slice(0, limit);
   }
 
-  async *#devices(after: string): AsyncGenerator<string> {
+  #delete({ device, ...query }: DeleteQuery): number {
+    const found = this.#find({ device, ...query, limit: Number.MAX_SAFE_INTEGER });
+    for (const row of found) this.#rowsLike(device).delete(identityOf(row));
+    return found.length;
+  }
+
+  async *#devices(after = ''): AsyncGenerator<string> {
     const all = await this.#call('devices', () => this.#namesOf('device'));
     yield* all.filter((name) => name > after);
   }
 
+  /** Changes a record that exists, or adds one that does not. Returns false otherwise. */
+  #put(key: string, fields: RecordFields, isThere: boolean): boolean {
+    const known = this.#records.get(key);
+    if ((known !== undefined) !== isThere) return false;
+    this.#records.set(key, { ...known, ...fields });
+    return true;
+  }
+
   /** The names of one kind in all rows, or in those of a device. */
   #namesOf(kind: 'device' | 'metric', device?: string): string[] {
-    const rows = [...this.rows.values()].filter((row) => device === undefined || row.device === device);
-    return [...new Set(rows.map((row) => row[kind]))].toSorted();
+    const all = [...this.rows.values(), ...this.#derived.values()];
+    const rows = all.filter((row) => device === undefined || row.device === device);
+    return [...new Set(rows.map((row) => row[kind]))].toSorted(compareText);
   }
 }
 

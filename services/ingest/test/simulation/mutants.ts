@@ -1,9 +1,10 @@
 import type { Reading } from '@tidegauge/readings';
-import { type Store, StoreError, type WriteResult } from '@tidegauge/storage';
+import { type Backend, type Store, StoreError, type WriteResult } from '@tidegauge/storage';
 import type { Origin } from '../../src/delivery.ts';
 import type { Inbound, Pipeline, PipelineOptions } from '../../src/pipeline.ts';
 import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
 import { type Route, Router } from '../../src/routes.ts';
+import { SensorClocks, timedAtReceipt } from '../../src/sensor-clocks.ts';
 import type { SpoolEntry } from '../../src/spool-entry.ts';
 import type { Centre } from './centre.ts';
 import type { Disk } from './disk.ts';
@@ -15,6 +16,7 @@ export interface Mutant {
   /** Where tests begin to search; default 1. The first seeds of a mistake that is found rarely take many seconds. */
   readonly firstSeed?: number;
   readonly disk?: (disk: Disk) => void;
+  readonly engine?: (engine: Backend) => Backend;
   readonly store?: (store: Store) => Store;
   readonly fetch?: (fetch: Send) => Send;
   readonly process?: Mistake;
@@ -23,10 +25,33 @@ export interface Mutant {
 type Send = Centre['fetch'];
 type Write = (batch: readonly Reading[]) => Promise<WriteResult>;
 
+/** A store with other functions for readings. */
+function withReadings(store: Store, changed: Partial<Store['readings']>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'readings') return { ...target.readings, ...changed };
+      const value = Reflect.get(target, name) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
 /** A store with another `write`. */
 function writing(store: Store, change: (write: Write) => Write): Store {
-  const write = change((batch) => store.readings.write(batch));
-  return { ...store, readings: { ...store.readings, write } };
+  return withReadings(store, { write: change((batch) => store.readings.write(batch)) });
+}
+
+/** An engine that drops writes of rollups, or of marks of changed hours, by their kind. */
+function forgetting(kind: string): (engine: Backend) => Backend {
+  const isForgotten = ({ device, metric }: Reading) =>
+    device.startsWith('rollups ') && metric.startsWith(`${kind} `);
+  return (engine) => {
+    const write: Write = (batch) =>
+      batch.some(isForgotten)
+        ? Promise.resolve({ stored: batch.length, duplicate: 0 })
+        : engine.readings.write(batch);
+    return { ...engine, readings: { ...engine.readings, write } };
+  };
 }
 
 /** A store with another answer to a write that fails with `code`. */
@@ -84,6 +109,12 @@ function relaying(change: (append: Append) => Append): Mistake {
 function withWideDeadband(route: Route): Route {
   const { filter } = route;
   return filter === null ? route : { ...route, filter: { ...filter, deadband: 5 * filter.deadband } };
+}
+
+/** The clocks of sensors without what an earlier process kept. */
+function timing(timed: SensorClocks['timed']): Mistake {
+  const clocks = Object.assign(new SensorClocks(), { timed });
+  return { options: (options) => ({ ...options, clocks }) };
 }
 
 /** A request of the relay without its readings. */
@@ -322,6 +353,39 @@ export const MUTANTS: readonly Mutant[] = [
     process: {
       options: (options) => ({ ...options, router: new Router(options.router.routes.map(withWideDeadband)) }),
     },
+  },
+  {
+    name: 'keep the times of clocks that were never set',
+    process: timing((readings) => readings),
+  },
+  {
+    name: 'give each reading of a clock that was never set the time of its receipt',
+    process: timing(timedAtReceipt),
+  },
+  {
+    name: 'forget the clocks of sensors when a process ends',
+    process: { options: (options) => ({ ...options, clocks: new SensorClocks() }) },
+  },
+  {
+    name: 'leave the last reading of each batch out of the rules of alerts',
+    process: {
+      options: ({ onStored, ...options }) => ({
+        ...options,
+        onStored: (readings) => onStored?.(readings.slice(0, -1)),
+      }),
+    },
+  },
+  {
+    name: 'look at no readings of the store for alerts',
+    store: (store) => withReadings(store, { latest: async () => [] }),
+  },
+  {
+    name: 'do not mark changed hours',
+    engine: forgetting('mark'),
+  },
+  {
+    name: 'take marks off before the rollups are stored',
+    engine: forgetting('hour'),
   },
   {
     name: 'count a duplicate as in flight',

@@ -52,6 +52,8 @@ export interface Plan {
   readonly relayBytes: number;
   /** Whether readings are left out that are like the last stored one. */
   readonly isFiltered: boolean;
+  /** The limit of two rules, for smaller and for larger values, and how long they must hold. Null: there are no rules. */
+  readonly alerts: { readonly limit: number; readonly holds: number } | null;
 }
 
 /** The faults of a schedule without a centre. */
@@ -62,6 +64,8 @@ const FAULTS_OF_CENTRE = FAULTS.filter((fault) => fault.startsWith('centre'));
 const ACKS: readonly AckPolicy[] = ['stored', 'durable', 'durable'];
 const MOST_MESSAGES = 120;
 const MOST_KEPT = 6;
+/** The pause of schedules that should last some minutes. */
+const LONG_PAUSE_MS = 5000;
 
 export function makePlan(random: Random): Plan {
   const oneOf = <T>(values: readonly T[]): T => values[random.below(values.length)]!;
@@ -110,11 +114,20 @@ export function makePlan(random: Random): Plan {
   const faults = hasCentre ? FAULTS_OF_CENTRE.filter(() => isOn(0.5)) : [];
   const relayBytes = hasCentre ? oneOf([2000, 1_000_000]) : 0;
   const isFiltered = isOn(0.2);
+  // Rollups need clocks that differ by less than a minute, and some minutes until an hour is computed.
+  const hasRollups = isOn(0.2) && !plan.hasClockSteps;
+  // A relay repairs days that are over, and rollups hours. Ingest gives present times.
+  const unset = isOn(0.2) && !hasCentre && !hasRollups ? 0.5 : 0;
+  const rules = { limit: 1 + random.below(MOST_MESSAGES), holds: oneOf([0, 2_000_000]) };
+  // After the clock went back, newer readings seem to be older for as long. Rules also see what a filter leaves out.
+  const alerts = isOn(0.2) && !plan.hasClockSteps && !isFiltered ? rules : null;
   return {
     ...plan,
-    ...{ relayBytes, isFiltered, faults: [...plan.faults, ...faults] },
+    ...{ relayBytes, isFiltered, alerts, faults: [...plan.faults, ...faults] },
+    store: { ...plan.store, hasRollups },
+    pauseMs: hasRollups ? LONG_PAUSE_MS : plan.pauseMs,
     // A reading that the store refuses can be left out, because it is like one that it has yet to refuse.
-    sent: isFiltered ? { ...plan.sent, refused: 0 } : plan.sent,
+    sent: { ...plan.sent, unset, refused: isFiltered ? 0 : plan.sent.refused },
   };
 }
 
@@ -131,6 +144,8 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.kept > 0) yield { ...plan, kept: 0 };
   if (plan.isFiltered) yield { ...plan, isFiltered: false };
   if (plan.relayBytes > 0) yield { ...plan, relayBytes: 0 };
+  if (plan.alerts !== null) yield { ...plan, alerts: null };
+  if (plan.store.hasRollups) yield { ...plan, store: { ...plan.store, hasRollups: false } };
   if (plan.sensors > 1) yield { ...plan, sensors: 1 };
   for (const [name, share] of Object.entries(sent))
     if (share > 0) yield { ...plan, sent: { ...sent, [name]: 0 } };

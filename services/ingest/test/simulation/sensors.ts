@@ -1,4 +1,4 @@
-import type { ResendDocument } from '@tidegauge/readings';
+import { formatTime, type Reading, type ResendDocument } from '@tidegauge/readings';
 import type { Random } from '@tidegauge/workload';
 import type { SequenceLedger } from '../../src/ledger/sequence-ledger.ts';
 import { BROKEN, identityOf, numbersIn, REJECTED } from './model-store.ts';
@@ -8,6 +8,8 @@ export interface Sent {
   readonly device: string;
   /** Microseconds since the epoch. */
   readonly time: number;
+  /** The same by the clock of the sensor, as it sends it. */
+  readonly t: number | string;
   readonly value: number;
   readonly boot: string;
   readonly seq: number;
@@ -29,6 +31,8 @@ export interface SensorsOptions {
   readonly lost: number;
   /** The share of messages before which a device restarts, twice at most. */
   readonly restarts: number;
+  /** The share of devices without a battery for their clock: it begins at a date of the past with each boot. */
+  readonly unset: number;
   /** Lost readings that a device keeps for a request of ingest. Of more, the oldest are gone. */
   readonly kept: number;
 }
@@ -40,11 +44,18 @@ export const DEADBAND = 4;
 const MOST_BOOTS = 3;
 /** The share of corrections of the readings before the last one. */
 const FAR_BACK = 8;
+/** Where clocks without a battery begin, and the longest time since then at the start of a schedule, microseconds. */
+const EPOCHS = [0, Date.UTC(1980, 0, 1) * 1000, Date.UTC(2000, 0, 1) * 1000];
+const LONGEST_RUN_US = 3_600_000_000;
 
 interface Device {
   readonly name: string;
   boots: number;
   next: number;
+  /** Where its clock begins; null: it has the time. */
+  readonly epoch: number | null;
+  /** When it began, microseconds since the epoch. */
+  started: number;
   readonly times: number[];
   /** Readings that it could not send, oldest first. */
   readonly kept: Sent[];
@@ -59,6 +70,8 @@ interface Device {
 export class Sensors {
   /** By identity. */
   readonly expected = new Map<string, Sent>();
+  /** Those to which ingest gives a time, by `withoutTime`. */
+  readonly untimed = new Map<string, Sent>();
   /** All readings, with those that were corrected, by device. */
   readonly sent = new Map<string, Sent[]>();
   /** The numbers of readings that the store refuses, by device and boot. */
@@ -92,14 +105,14 @@ export class Sensors {
     const topic = `sensors/${name}/${METRIC}`;
     if (this.#happens(this.#options.undecodable)) return this.#undecodable(topic);
     const reading = this.#read(name, at);
-    const { time, value, boot, seq } = reading;
-    return this.#message(topic, JSON.stringify({ t: time, v: value, boot, seq }), [reading]);
+    const { t, value: v, boot, seq } = reading;
+    return this.#message(topic, JSON.stringify({ t, v, boot, seq }), [reading]);
   }
 
   /** A message of a gateway with readings of some of its devices. */
   gateway(name: string, devices: readonly string[], at: number): Message {
     const readings = devices.map((device) => this.#read(`${name}/${device}`, at));
-    const records = readings.map(({ device, time: t, value: v, boot, seq }) => ({
+    const records = readings.map(({ device, t, value: v, boot, seq }) => ({
       device: device.slice(name.length + 1),
       t,
       v,
@@ -112,19 +125,19 @@ export class Sensors {
   /** The body of a request of HTTP. Such a client receives no request. */
   request(name: string, at: number): Message {
     const reading = this.#read(name, at, 0);
-    const { device, time: t, value: v, boot, seq } = reading;
+    const { device, t, value: v, boot, seq } = reading;
     return this.#message('', JSON.stringify([{ device, metric: METRIC, t, v, boot, seq }]), [reading]);
   }
 
   /** What a device sends when its numbers are requested: readings that it has, and which ones are gone. */
   answer({ device: name, boot, ranges }: ResendDocument): readonly Message[] {
-    const { kept, gone } = this.#device(name);
+    const { kept, gone } = this.#devices.get(name)!;
     const isRequested = (reading: Sent): boolean =>
       reading.boot === boot && ranges.some(([from, to]) => reading.seq >= from && reading.seq <= to);
     const found = kept.filter(isRequested);
     kept.splice(0, kept.length, ...kept.filter((reading) => !found.includes(reading)));
     const messages = found.map((reading) => {
-      const { time: t, value: v, seq } = reading;
+      const { t, value: v, seq } = reading;
       return this.#message(`sensors/${name}/${METRIC}`, JSON.stringify({ t, v, boot, seq }), [reading]);
     });
     const least = gone.get(boot) ?? 0;
@@ -151,6 +164,7 @@ export class Sensors {
       all.push(reading);
       this.sent.set(device, all);
       if (isRefused(reading)) numbersIn(this.refused, device, boot).add(seq);
+      else if (reading.t !== reading.time) this.untimed.set(withoutTime(reading), reading);
       else this.expected.set(identityOf({ ...reading, metric: METRIC }), reading);
     }
     if (readings.length === 0 || readings.some(isRefused)) this.quarantined.add(text);
@@ -158,17 +172,22 @@ export class Sensors {
   }
 
   #read(name: string, at: number, kept = this.#options.kept): Sent {
-    const device = this.#device(name);
+    const device = this.#device(name, at);
+    const hasTime = device.epoch === null;
     const { corrections, refused, lost, restarts } = this.#options;
     if (device.boots < MOST_BOOTS && this.#happens(restarts)) {
       device.boots++;
       device.next = this.#random.below(5);
+      device.started = at;
     }
-    if (this.#happens(lost)) this.#lose(device, at, 1 + this.#random.below(3), kept);
-    const time = this.#happens(corrections) ? this.#earlier(device, at) : this.#present(device, at);
+    if (this.#happens(lost)) this.#lose(device, at, 1 + this.#random.below(3), hasTime ? kept : 0);
+    const isCorrection = this.#happens(corrections) && hasTime;
+    const time = isCorrection ? this.#earlier(device, at) : this.#present(device, at);
     const refusal = this.#random.below(2) === 0 ? REJECTED : BROKEN;
     const value = this.#happens(refused) ? refusal : ++this.#values;
-    return { device: name, time, value, boot: `b${device.boots}`, seq: device.next++ };
+    // A small number could have any unit.
+    const t = hasTime ? time : formatTime(device.epoch + time - device.started);
+    return { device: name, time, t, value, boot: `b${device.boots}`, seq: device.next++ };
   }
 
   #lose(device: Device, at: number, count: number, most: number): void {
@@ -177,18 +196,24 @@ export class Sensors {
       if (most === 0) continue;
       const time = this.#present(device, at);
       const value = ++this.#values;
-      device.kept.push({ device: device.name, time, value, boot: `b${device.boots}`, seq });
+      device.kept.push({ device: device.name, time, t: time, value, boot: `b${device.boots}`, seq });
       if (device.kept.length <= most) continue;
       const oldest = device.kept.shift()!;
       device.gone.set(oldest.boot, oldest.seq + 1);
     }
   }
 
-  #device(name: string): Device {
+  #device(name: string, at: number): Device {
     const known = this.#devices.get(name);
     if (known !== undefined) return known;
     const next = this.#random.below(5);
-    const device: Device = { name, boots: 1, next, times: [], kept: [], gone: new Map() };
+    const isUnset = this.#happens(this.#options.unset);
+    const epoch = isUnset ? EPOCHS[this.#random.below(EPOCHS.length)]! : null;
+    const started = isUnset ? at - this.#random.below(LONGEST_RUN_US) : at;
+    const device: Device = {
+      ...{ name, boots: 1, next, epoch, started },
+      ...{ times: [], kept: [], gone: new Map() },
+    };
     this.#devices.set(name, device);
     return device;
   }
@@ -209,6 +234,11 @@ export class Sensors {
   #happens(share: number): boolean {
     return this.#random.double() < share;
   }
+}
+
+/** A reading without its time: no other one of its device has its value. */
+export function withoutTime({ device, value }: Pick<Reading, 'device' | 'value'>): string {
+  return `${device} ${value}`;
 }
 
 function isRefused({ value }: Sent): boolean {

@@ -4,16 +4,19 @@ import { join } from 'node:path';
 import nodeProcess from 'node:process';
 import { dayName } from '@tidegauge/copy';
 import { isBalanced, now } from '@tidegauge/readings';
+import type { Store } from '@tidegauge/storage';
 import { type SeededRandom, seeded } from '@tidegauge/workload';
 import { dayOf } from '../../src/relay/day-digest.ts';
 import { Centre } from './centre.ts';
 import { Disk } from './disk.ts';
 import { FaultPlan } from './fault-plan.ts';
 import { IngestProcess, QUARANTINE_BYTES } from './ingest-process.ts';
-import { judge } from './judge.ts';
+import { type Certain, judge } from './judge.ts';
 import { ModelStore } from './model-store.ts';
 import type { Mutant } from './mutants.ts';
 import { type End, makePlan, type Plan } from './plan.ts';
+import { Receiver } from './receiver.ts';
+import { rollupMistakes } from './rollup-mistakes.ts';
 import { Sensors } from './sensors.ts';
 import { Trace } from './trace.ts';
 import { Traffic } from './traffic.ts';
@@ -23,10 +26,10 @@ import { realTurn, useWorld } from './world.ts';
 /** The system clock at the start, milliseconds since the epoch. */
 const START_MS = Date.UTC(2026, 8, 21);
 /**
- * How far the clocks of sensors are behind when readings are relayed: days are compared up to ten minutes ago, and the system
- * clock can step back by two hours.
+ * How far the clocks of sensors are behind when readings are relayed, or have rollups: days are compared up to ten minutes ago,
+ * the system clock can step back by two hours, and rollups are those of hours that are over. The next hour begins soon.
  */
-const BEHIND_MS = 3 * 3_600_000;
+const BEHIND_MS = 3 * 3_600_000 + 60_000;
 /** Days that have all readings, and the one before them, so that this comparison differs from all others. */
 const DAYS = { from: dayOf(START_MS * 1000) - 2, to: dayOf(START_MS * 1000) };
 /** Later than any time of a schedule. */
@@ -34,6 +37,8 @@ const FAR_FUTURE_MS = Date.UTC(2200, 0, 1);
 /** Everything must end within this time after the last fault, milliseconds. */
 const END_MS = 15 * 60_000;
 const MOST_STEPS = 2_000_000;
+/** Steps between two comparisons of rollups with readings. */
+const ROLLUPS_EVERY = 50;
 /** The longest time without a process, milliseconds. */
 const DOWN_MS = 5000;
 const MOST_ENDS = 4;
@@ -79,6 +84,7 @@ class Simulation {
   readonly #disk: Disk;
   readonly #store: ModelStore;
   readonly #centre: Centre;
+  readonly #receiver: Receiver;
   readonly #sensors: Sensors;
   readonly #traffic: Traffic;
   readonly #faults: FaultPlan;
@@ -99,6 +105,8 @@ class Simulation {
   #kernel = 1;
   #quarantine: string;
   #limit: number;
+  /** What alerts wait for, when nothing else waits. */
+  #unsettled = '';
   #failure: string | null = null;
 
   constructor(seed: number, { folder, mutant = null, plan, keepsLines = false }: RunOptions) {
@@ -122,7 +130,8 @@ class Simulation {
       stream(),
     );
     const options = { time: this.#time, random: stream(), process: () => this.#running };
-    const clock = START_MS - (this.#plan.relayBytes > 0 ? BEHIND_MS : 0);
+    const isBehind = this.#plan.relayBytes > 0 || this.#plan.store.hasRollups;
+    const clock = START_MS - (isBehind ? BEHIND_MS : 0);
     this.#traffic = new Traffic(this.#plan, this.#sensors, clock, options);
     const faults = stream();
     this.#centre = new Centre(this.#time, stream());
@@ -130,6 +139,7 @@ class Simulation {
       ...{ time: this.#time, disk: this.#disk, store: this.#store, centre: this.#centre },
       ...{ traffic: this.#traffic, random: faults },
     });
+    this.#receiver = new Receiver(this.#time, stream());
     this.#endsLeft = this.#plan.ends.length === 0 ? 0 : 1 + this.#ends.below(MOST_ENDS);
     this.#quarantine = this.#quarantineFile();
     this.#limit = this.#faults.end + END_MS;
@@ -146,7 +156,7 @@ class Simulation {
       this.#traffic.start();
       this.#faults.start();
       this.#start();
-      while (this.#failure === null && !this.#isOver()) await this.#next();
+      while (this.#failure === null && !(await this.#isOver())) await this.#next();
     } catch (error) {
       this.#fail((error as Error).message);
     } finally {
@@ -180,14 +190,14 @@ class Simulation {
 
   async #next(): Promise<void> {
     const timer = this.#time.next();
-    assert.ok(timer !== null && this.#time.now < this.#limit, 'it does not end');
+    assert.ok(timer !== null && this.#time.now < this.#limit, `it does not end: ${this.#unsettled}`);
     assert.ok(this.#trace.steps < MOST_STEPS, 'it takes too many steps');
     this.#step(timer.what);
     if (!this.#disk.isFrozen || timer.owner === 'world') timer.run();
     await realTurn();
     if (this.#disk.isFrozen) this.#endProcess(this.#end);
     else if (this.#ended !== null) this.#endProcess(this.#ended);
-    else this.#check();
+    else await this.#check();
   }
 
   /** An event, or an operation of the disk. The process can be killed at each. */
@@ -204,11 +214,12 @@ class Simulation {
   #start(): void {
     this.#processes++;
     this.#trace.add(this.#time.now, `process ${this.#processes}`);
-    const { ack, isFiltered, spoolBytes, relayBytes, bounds } = this.#plan;
-    const { store } = this.#store;
+    const { ack, isFiltered, alerts, spoolBytes, relayBytes, bounds } = this.#plan;
+    const { engine, store = (given: Store) => given } = this.#mutant ?? {};
     const process = new IngestProcess({
-      ...{ ack, isFiltered, spoolBytes, relayBytes, bounds, quarantine: this.#quarantine },
-      store: this.#mutant?.store?.(store) ?? store,
+      ...{ ack, isFiltered, alerts, spoolBytes, relayBytes, bounds, quarantine: this.#quarantine },
+      notify: this.#receiver.send,
+      createStore: (options) => store(this.#store.create(options, engine)),
       kernel: `kernel-${this.#kernel}`,
       mistake: this.#mutant?.process ?? {},
       request: (request) => this.#traffic.request(request),
@@ -284,7 +295,12 @@ class Simulation {
   }
 
   /** What must be true at any time. */
-  #check(): void {
+  async #check(): Promise<void> {
+    if (this.#plan.store.hasRollups && this.#trace.steps % ROLLUPS_EVERY === 0) {
+      await this.#store.atOnce(async (store) => {
+        for await (const mistake of rollupMistakes(store, this.#store, false)) this.#fail(mistake);
+      });
+    }
     const pipeline = this.#running?.pipeline;
     if (pipeline === undefined || pipeline === null) return;
     const { accounts, spool } = pipeline;
@@ -299,15 +315,17 @@ class Simulation {
   }
 
   /** Whether all is settled and right. Before the last judgement, one more process can end. */
-  #isOver(): boolean {
+  async #isOver(): Promise<boolean> {
     const process = this.#running;
     if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || process === null) return false;
     const { accounts, spool } = process.pipeline!;
     if (accounts.inFlight > 0 || !(spool?.empty ?? true) || process.isStopping) return false;
     const { ledger } = process.ledgerFile;
-    if (ledger.isUnchecked || this.#sensors.areMissed(ledger) || !this.#isRelayed(process)) return false;
+    if (ledger.isUnchecked || this.#sensors.areMissed(ledger)) return false;
+    if (!this.#isRelayed(process) || !this.#areAlertsRight(process)) return false;
+    if (!(await this.#areRolledUp(process))) return false;
     const centre = process.relay === null ? null : this.#centre;
-    const mistakes = judge(this.#sensors, this.#store, centre, process, this.#mayMiss);
+    const mistakes = judge(this.#sensors, this.#store, centre, process, this.#certain);
     if (mistakes.length > 0) this.#fail(mistakes.join('; '));
     const bytes = statSync(this.#quarantine).size;
     if (bytes > QUARANTINE_BYTES) this.#fail(`the quarantine has ${bytes} bytes`);
@@ -320,11 +338,16 @@ class Simulation {
     return false;
   }
 
-  /** As for `judge`. With a relay, readings are so late that the ledger needs a sync before it finds them in the store. */
-  get #mayMiss(): boolean | null {
-    const { relayBytes, faults } = this.#plan;
-    if (this.#hadPowerCut && relayBytes > 0 && faults.includes('syncs fail')) return null;
-    return this.#hadPowerCut || this.#hadDoubts || this.#faults.hadDiskFault;
+  get #certain(): Certain {
+    const { relayBytes, faults, hasClockSteps } = this.#plan;
+    const isChanged = this.#hadPowerCut || this.#faults.hadDiskFault;
+    // With a relay, readings are so late that the ledger needs a sync before it finds them in the store.
+    const isUnknown = this.#hadPowerCut && relayBytes > 0 && faults.includes('syncs fail');
+    return {
+      mayMiss: isUnknown ? null : isChanged || this.#hadDoubts,
+      keepsClocks: !isChanged,
+      isSteady: !hasClockSteps,
+    };
   }
 
   /**
@@ -339,6 +362,24 @@ class Simulation {
     if (comparison?.from === dayName(DAYS.from)) return !comparison.running;
     relay.compare(DAYS, null);
     return false;
+  }
+
+  /** Whether all hours are in rollups. What is wrong with these is a failure. */
+  async #areRolledUp({ rollups }: IngestProcess): Promise<boolean> {
+    if (rollups === null) return true;
+    if (rollups.status?.marks !== 0) return false;
+    return this.#store.atOnce(async (store) => {
+      if ((await store.rollups.status()).marks > 0) return false;
+      for await (const mistake of rollupMistakes(store, this.#store, true)) this.#fail(mistake);
+      return true;
+    });
+  }
+
+  /** Whether alerts are those of the readings in the store, and their messages were received. */
+  #areAlertsRight({ alerts }: IngestProcess): boolean {
+    if (alerts === null) return true;
+    this.#unsettled = [...this.#receiver.mistakes(this.#store, alerts)].join('; ');
+    return this.#unsettled === '';
   }
 
   #fail(message: string): void {

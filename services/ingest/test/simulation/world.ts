@@ -1,3 +1,4 @@
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
@@ -26,9 +27,11 @@ export function useWorld(next: World | null): void {
   world = next;
 }
 
+const { setImmediate: realImmediate } = globalThis;
+
 /** A turn of the real event loop: all promises that can be settled are settled afterwards. */
 export function realTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
+  return new Promise((resolve) => void realImmediate(resolve));
 }
 
 type Call = (...given: never[]) => unknown;
@@ -59,6 +62,20 @@ function replaceClocks(): void {
   replace(Math, { random: () => world?.random() ?? realRandom() });
 }
 
+function replaceCrypto(): void {
+  const { randomInt: realInt, randomUUID: realUuid } = crypto;
+  replace(crypto, {
+    randomInt: ((end: number) => (world === null ? realInt(end) : Math.floor(world.random() * end))) as Call,
+    randomUUID: ((options?: object) => (world === null ? realUuid(options) : uuidOf(world.random))) as Call,
+  });
+}
+
+function uuidOf(random: () => number): string {
+  const digits = (count: number) =>
+    Array.from({ length: count }, () => Math.floor(random() * 16).toString(16));
+  return [8, 4, 4, 4, 12].map((count) => digits(count).join('')).join('-');
+}
+
 function replaceTimers(): void {
   const { setTimeout: realTimeout, setInterval: realInterval, clearTimeout: realClear } = globalThis;
   const clear = (timer: unknown) =>
@@ -68,6 +85,8 @@ function replaceTimers(): void {
       world?.time.timeout(ms, () => run(...given)) ?? realTimeout(run, ms, ...given),
     setInterval: (run: Run, ms?: number, ...given: unknown[]) =>
       world?.time.interval(ms, () => run(...given)) ?? realInterval(run, ms, ...given),
+    setImmediate: (run: Run, ...given: unknown[]) =>
+      world?.time.turn(() => run(...given)) ?? realImmediate(run, ...given),
     clearTimeout: clear,
     clearInterval: clear,
   });
@@ -115,7 +134,9 @@ function replaceFiles(): void {
     fdatasync: onDisk(fs.fdatasync, (disk, descriptor: number, done: (error: unknown) => void) => {
       disk.syncLater(descriptor).then(() => done(null), done);
     }),
-    readFileSync: onDisk(fs.readFileSync as Call, (disk, path: string) => disk.readFile(path)),
+    readFileSync: onDisk(fs.readFileSync as Call, (disk, path: string, encoding?: BufferEncoding) =>
+      encoding === undefined ? disk.readFile(path) : disk.readFile(path).toString(encoding),
+    ),
     writeFileSync: onDisk(fs.writeFileSync, writeFileSync),
     truncateSync: onDisk(fs.truncateSync, truncateSync),
     renameSync: onDisk(fs.renameSync, (disk, from: string, to: string) => disk.rename(from, to)),
@@ -224,6 +245,7 @@ class Handle {
 }
 
 replaceClocks();
+replaceCrypto();
 replaceTimers();
 replaceFiles();
 replaceNetwork();
