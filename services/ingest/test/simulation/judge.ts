@@ -64,8 +64,8 @@ function* rowMistakes(
 }
 
 /**
- * Each reading of a clock that was never set is there once, with a mark and a time that is not one of the past. The times of a device grow as it
- * sent its readings.
+ * Each reading of a clock that was never set is there once, with a mark and a present time. The times of a device grow as it sent
+ * its readings.
  */
 function* untimedMistakes(
   sensors: Sensors,
