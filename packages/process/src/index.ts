@@ -13,5 +13,6 @@ export {
 } from './run-program.ts';
 export { FINDINGS, SecretWatch } from './secret-watch.ts';
 export { type RunningProcess, type StartOptions, startProcess } from './start-process.ts';
+export { suspend } from './suspend.ts';
 export { temporaryDirectory } from './temporary-directory.ts';
 export { waitUntil } from './wait-until.ts';

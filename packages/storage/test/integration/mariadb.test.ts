@@ -7,6 +7,7 @@ import { freePort } from '@tidegauge/lab';
 import { type Certificates, makeCertificates } from '@tidegauge/lab/certificates';
 import { type Mariadb, startMariadb } from '@tidegauge/lab/mariadb';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { suspend } from '@tidegauge/process';
 import { freshDevice, reading, rejection, series, stored, writeFirmly } from '../../conformance/data.ts';
 import { createStore, openStore, type Store, type StoreError } from '../../src/index.ts';
 import { pageStatements } from '../page-statements.ts';
@@ -144,7 +145,7 @@ describe('connecting to MariaDB', { skip }, () => {
       const device = freshDevice();
       // A server that hangs accepts no new connection. That would be UNAVAILABLE.
       await writeFirmly(store, [reading({ device: freshDevice() })]);
-      process.kill(server.pid, 'SIGSTOP');
+      await suspend(server.pid);
       try {
         const started = performance.now();
         const error = await rejection(store.readings.write([reading({ device })]), 'TIMEOUT');

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { freePort } from '@tidegauge/lab';
 import { startMongodb } from '@tidegauge/lab/mongodb';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { suspend } from '@tidegauge/process';
 import { Binary, BSON, type Document, type IndexDescription, MongoClient } from 'mongodb';
 import { collect, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
 import { openStore, type Store } from '../../src/index.ts';
@@ -211,7 +212,7 @@ describe('mongodb', { skip }, () => {
     const device = 'stopped';
     const patient = await openStore(url({ timeout: '1000', connect: '1000' }));
     try {
-      process.kill(pid, 'SIGSTOP');
+      await suspend(pid);
       const start = performance.now();
       await rejection(patient.readings.write(series(device, 10)), 'TIMEOUT');
       const took = performance.now() - start;

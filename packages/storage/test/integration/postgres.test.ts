@@ -9,6 +9,7 @@ import { type Certificates, makeCertificates } from '@tidegauge/lab/certificates
 import { hasCitus } from '@tidegauge/lab/citus';
 import { startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { suspend } from '@tidegauge/process';
 import { QUALITIES, type Reading } from '@tidegauge/readings';
 import { freshDevice, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
 import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
@@ -282,7 +283,7 @@ describe('postgres, while it runs', { skip }, () => {
     await store.readings.write([reading({ device })]);
     const sql = `select pid from pg_stat_activity where application_name = 'tidegauge' and datname = '${database}'`;
     const pids = (await server.query(sql)).trim().split('\n').map(Number);
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    for (const pid of pids) await suspend(pid);
     try {
       await rejection(store.readings.write([reading({ device, value: 1 })]), 'TIMEOUT');
       assert.equal((await store.readings.write([reading({ device, value: 2 })])).stored, 1);
@@ -630,7 +631,7 @@ describe('postgres, batches that are sent as COPY', { skip }, () => {
     const device = freshDevice();
     await store.readings.write(large(device, { time: 1 }, 50));
     const pids = await backends(database);
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    for (const pid of pids) await suspend(pid);
     try {
       const started = performance.now();
       await rejection(store.readings.write(large(device)), 'TIMEOUT');
