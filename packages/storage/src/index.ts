@@ -18,6 +18,6 @@ export {
   STORE_SCHEMES,
   storeOf,
 } from './registry.ts';
-export { ROLLUP_PERIODS } from './rollups/periods.ts';
+export { PERIOD_US, ROLLUP_PERIODS } from './rollups/periods.ts';
 export { type BackendRecords, MissingTable } from './tables.ts';
 export { parseUrl, type StoreHost, type StoreUrl } from './url.ts';

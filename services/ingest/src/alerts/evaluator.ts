@@ -59,8 +59,8 @@ interface Device extends Clock {
 
 /**
  * Applies rules to readings, in any order, and to the time. Only a reading that is at least as new as the newest one of
- * its series counts, of two with one time the one that was received last. The time of a reading is its own, but not later than its reception, and that of its reception when
- * the sensor has no clock.
+ * its series counts, of two with one time the one that was received last. The time of a reading is its own, but not later
+ * than its reception, and that of its reception when the sensor has no clock.
  *
  * Memory is bounded in bytes. Series beyond the bound are not watched, and their readings are counted.
  */

@@ -19,7 +19,9 @@ const MOST_SECONDS = 60;
 
 const ENTRY = { source: 'mqtt', part: null, topic: 't', format: 'auto', received: 1 } as const;
 const entryOf = (text: string) => ({ ...ENTRY, payload: Buffer.from(text) });
-const openSpool = () => new Spool(SPOOL, 10_000, createLogger('test', 'silent'));
+const LOGGER = createLogger('test', 'silent');
+const openSpool = () => new Spool(SPOOL, 10_000, LOGGER);
+const openLedger = () => new LedgerFile(`${DATA}/ledger`, LOGGER, 'kernel');
 type Work = (spool: Spool, disk: Disk) => Promise<void>;
 
 /** Runs `work` until it ends, or until it freezes the disk, which kills the process. Returns whether it was killed. */
@@ -60,6 +62,13 @@ async function inWorlds(
       useWorld(null);
     }
   }
+}
+
+/** Ends the process and the kernel. */
+function losePower({ time, disk }: TestWorld): void {
+  time.endProcess();
+  disk.endProcess();
+  disk.cutPower();
 }
 
 /** Does work on many disks, and asserts that no message is recovered after a kill and after a power cut. */
@@ -108,7 +117,6 @@ test('messages of a new spool are in it after a power cut', async () => {
 });
 
 test('a device that is new while the file of the ledger is replaced is in it after a power cut', async () => {
-  const open = () => new LedgerFile(`${DATA}/ledger`, createLogger('test', 'silent'), 'kernel');
   await inWorlds(20, async ({ time, disk }, seed) => {
     const until = async (operation: string) => {
       let isDone = false;
@@ -117,7 +125,7 @@ test('a device that is new while the file of the ledger is replaced is in it aft
       };
       for (; !isDone; await realTurn()) time.next()!.run();
     };
-    const file = open();
+    const file = openLedger();
     file.recover();
     file.start(0);
     file.checked();
@@ -125,35 +133,29 @@ test('a device that is new while the file of the ledger is replaced is in it aft
     file.ledger.record('d', 'b', 1);
     file.flush(0);
     await until('rename ledger.new');
-    time.endProcess();
-    disk.endProcess();
-    disk.cutPower();
-    const next = open();
+    losePower({ time, disk });
+    const next = openLedger();
     next.recover();
     assert.deepEqual([...next.ledger.names()], ['d'], `seed ${seed}`);
   });
 });
 
 test('after a power cut, a file of the ledger that could not be written is known to be incomplete', async () => {
-  const open = () => new LedgerFile(`${DATA}/ledger`, createLogger('test', 'silent'), 'kernel');
   await inWorlds(20, ({ time, disk }, seed) => {
-    const file = open();
+    const file = openLedger();
     file.recover();
     file.start();
     disk.free = 0;
     file.ledger.record('d', 'b', 1);
     file.flush(0);
-    time.endProcess();
-    disk.endProcess();
-    disk.cutPower();
-    assert.equal(open().recover().isIncomplete, true, `seed ${seed}`);
+    losePower({ time, disk });
+    assert.equal(openLedger().recover().isIncomplete, true, `seed ${seed}`);
   });
 });
 
 test('the new name of such a file is synced as soon as syncs succeed again', async () => {
-  const open = () => new LedgerFile(`${DATA}/ledger`, createLogger('test', 'silent'), 'kernel');
   await inWorlds(20, ({ time, disk }, seed) => {
-    const file = open();
+    const file = openLedger();
     file.recover();
     file.start();
     disk.failsSync = true;
@@ -162,10 +164,8 @@ test('the new name of such a file is synced as soon as syncs succeed again', asy
     disk.failsSync = false;
     file.ledger.record('d', 'b', 2);
     file.flush(0);
-    time.endProcess();
-    disk.endProcess();
-    disk.cutPower();
-    assert.equal(open().recover().isIncomplete, true, `seed ${seed}`);
+    losePower({ time, disk });
+    assert.equal(openLedger().recover().isIncomplete, true, `seed ${seed}`);
   });
 });
 

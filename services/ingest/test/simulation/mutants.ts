@@ -384,7 +384,7 @@ export const MUTANTS: readonly Mutant[] = [
     engine: forgetting('mark'),
   },
   {
-    name: 'take marks off before the rollups are stored',
+    name: 'do not store rollups of hours',
     engine: forgetting('hour'),
   },
   {

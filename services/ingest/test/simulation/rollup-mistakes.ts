@@ -1,13 +1,6 @@
-import { ROLLUP_PERIODS, type Rollup, type RollupPeriod, type Store } from '@tidegauge/storage';
+import { PERIOD_US, ROLLUP_PERIODS, type Rollup, type Store } from '@tidegauge/storage';
 import type { ModelStore } from './model-store.ts';
 import { METRIC } from './sensors.ts';
-
-const HOUR_US = 3_600_000_000;
-const PERIOD_US: Readonly<Record<RollupPeriod, number>> = {
-  minute: 60_000_000,
-  hour: HOUR_US,
-  day: 24 * HOUR_US,
-};
 
 type Figures = Pick<Rollup, 'count' | 'min' | 'max' | 'sum'>;
 

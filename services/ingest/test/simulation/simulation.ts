@@ -297,9 +297,7 @@ class Simulation {
   /** What must be true at any time. */
   async #check(): Promise<void> {
     if (this.#plan.store.hasRollups && this.#trace.steps % ROLLUPS_EVERY === 0) {
-      await this.#store.atOnce(async (store) => {
-        for await (const mistake of rollupMistakes(store, this.#store, false)) this.#fail(mistake);
-      });
+      await this.#store.atOnce((store) => this.#judgeRollups(store, false));
     }
     const pipeline = this.#running?.pipeline;
     if (pipeline === undefined || pipeline === null) return;
@@ -370,9 +368,13 @@ class Simulation {
     if (rollups.status?.marks !== 0) return false;
     return this.#store.atOnce(async (store) => {
       if ((await store.rollups.status()).marks > 0) return false;
-      for await (const mistake of rollupMistakes(store, this.#store, true)) this.#fail(mistake);
+      await this.#judgeRollups(store, true);
       return true;
     });
+  }
+
+  async #judgeRollups(store: Store, isDone: boolean): Promise<void> {
+    for await (const mistake of rollupMistakes(store, this.#store, isDone)) this.#fail(mistake);
   }
 
   /** Whether alerts are those of the readings in the store, and their messages were received. */
