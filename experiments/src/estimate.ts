@@ -137,6 +137,9 @@ export function estimate(plan: Plan, history: History = { runs: [] }): Estimate 
   };
 }
 
+/** Factors of which each level has a table. */
+const OF_TABLE = new Set(['records', 'fields', 'length', 'consistency', 'fault']);
+
 interface Cost {
   readonly seconds: number;
   readonly archiveBytes: number;
@@ -164,7 +167,7 @@ function costOf(
   const { drivers, state } = series;
   const length = runLength(levels);
   const records = recordsOf(levels, workload);
-  const loaders = loadersOf(drivers, workload, shared);
+  const loaders = loadersOf(series, workload, levels, shared);
   const loads = state === 'reuse' ? 1 : runs;
   let seconds = SECONDS_PER_SERIES;
   let measured = 0;
@@ -193,17 +196,20 @@ function costOf(
   };
 }
 
-/** Drivers that load a table: all, or the first one that needs data that all series of the deployment share. */
+/** Drivers that load a table: all, or those that need data that no earlier series of the deployment has left to them. */
 function loadersOf(
-  drivers: readonly Driver[],
+  { drivers, state }: SeriesPlan,
   workload: StudyWorkload,
+  levels: Combination,
   shared: Set<string>,
 ): readonly Driver[] {
-  if (workload.set !== 'queries') return drivers;
-  const name = `${workload.size} ${workload.volume}`;
-  if (shared.has(name)) return [];
-  shared.add(name);
-  return drivers.slice(0, 1);
+  const isNew = (name: string): boolean => !shared.has(name) && shared.add(name).has(name);
+  if (workload.set === 'queries')
+    return isNew(`${workload.size} ${workload.volume}`) ? drivers.slice(0, 1) : [];
+  if (workload.set !== 'records' || state !== 'reuse') return drivers;
+  const isOfTable = ([name]: [string, unknown]): boolean => OF_TABLE.has(name) || name.startsWith('url.');
+  const table = JSON.stringify(Object.entries(levels).filter(isOfTable));
+  return drivers.filter((driver) => isNew(`${driver} ${table}`));
 }
 
 function recordsOf({ records }: Combination, workload: StudyWorkload): number {

@@ -405,6 +405,8 @@ export interface Deployment {
   storedBytes(): Promise<number | null>;
   /** Measured round trip to the store, in milliseconds, or null when the network has no profile. */
   roundTripMs(): Promise<number | null>;
+  /** Called with the name of each table before it is made, where databases stay when the deployment stops. */
+  tableMade?(table: string): void;
   /** Copies loaded data under a key, and brings it back. null: the store cannot. */
   readonly snapshots: Snapshots | null;
   /** Failures of store nodes. Absent: nothing can be killed here. */
@@ -566,8 +568,12 @@ export interface OpenRound {
    * together. Rejects only after an abort, and when the files cannot be written.
    */
   run(requests: readonly RunRequest[]): Promise<readonly RunDocument[]>;
-  /** Ends the driver programs and drops the tables. Never rejects. */
-  close(): Promise<void>;
+  /**
+   * Ends the driver programs and drops the tables, except those that later rounds use as they are. Never rejects.
+   *
+   * @param isLast no other round follows on these deployments: those of earlier rounds end too
+   */
+  close(isLast: boolean): Promise<void>;
 }
 
 /** A series of a round, with its deployment. */

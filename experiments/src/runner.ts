@@ -236,7 +236,7 @@ async function trySite(
           series,
           running: running.find((each) => each.plan.id === id)!,
         })),
-        index === 0,
+        { isFirst: index === 0, isLast: index === open.length - 1 },
         options,
         progress,
       );
@@ -289,11 +289,11 @@ async function deploy(plan: DeploymentPlan, options: RunnerOptions, progress: Pr
 /**
  * The tables of a round and its trials. When it rejects, all its series are void.
  *
- * @param isFirst whether the servers have just started
+ * @param place `isFirst`: the servers have just started. `isLast`: they stop after it
  */
 async function runRound(
   round: readonly { readonly series: RoundMember['series']; readonly running: Running }[],
-  isFirst: boolean,
+  { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
   options: RunnerOptions,
   progress: Progress,
 ): Promise<void> {
@@ -315,10 +315,13 @@ async function runRound(
   });
   try {
     const opened = await openRound(members, plan.study, signal);
+    let isDone = false;
     try {
       await runTrials(opened, members, isFirst, options, progress);
+      isDone = true;
     } finally {
-      await opened.close();
+      // After a failure, the servers stop too.
+      await opened.close(isLast || !isDone);
     }
     for (const { series, seriesAttempt: attempt } of members)
       results.append({ event: 'series-ended', series: series.id, attempt });

@@ -25,8 +25,6 @@ const API_PORT = 8080;
 /** In the network of the store: a published port of the same board would add a proxy of Docker. */
 const API_NEAR = `https://tasks.api:${API_PORT}`;
 const API_READY_MS = 120_000;
-/** Tables of the drivers. */
-const TABLES: readonly string[] = ['study_raw', 'study_app', 'study_k6'];
 /** The keyspace of a study, where its number of copies is a property of a keyspace. */
 const KEYSPACE = 'tidegauge_study';
 const KEYSPACE_PROGRAM = fileURLToPath(new URL('./keyspace-program.ts', import.meta.url));
@@ -160,9 +158,10 @@ async function startDeployment(
     [...stores, ...others].map(({ name }) => name),
     signal,
   );
+  const tables = new Set<string>();
   if (adminSecret === null) {
     closers.add(async () => {
-      for (const table of TABLES) await dropTable(url, client, table);
+      for (const table of tables) await dropTable(url, client, table);
     });
   } else {
     const keyspace = async (...args: readonly string[]): Promise<void> => {
@@ -189,6 +188,7 @@ async function startDeployment(
     versions: { [store]: await versionOf(entry) },
     // All drivers share one database or keyspace, as Tidegauge's user has rights in that only.
     storeUrl: async (_database, easy) => withOptions(studyUrl, await optionsOf(easy)),
+    tableMade: (table) => void tables.add(table),
     async api(storeUrl) {
       await apiStore.use(storeUrl!);
       await apiReady(url, client, signal);

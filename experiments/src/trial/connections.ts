@@ -41,6 +41,11 @@ export class Connections {
     return url === null ? null : openStore(url);
   }
 
+  async close(): Promise<void> {
+    this.api?.client.close();
+    await this.closeStore();
+  }
+
   async closeStore(): Promise<void> {
     await this.#store?.close();
     this.#store = null;

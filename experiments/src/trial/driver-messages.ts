@@ -19,6 +19,8 @@ export type DriverRequest =
       /** The API that the operations go through. null: they go to the store. */
       readonly api: { readonly url: string; readonly token: string | null } | null;
     }
+  /** Begins another series on the loaded table. */
+  | { readonly command: 'use'; readonly settings: TrialSettings }
   /** Drops the table, creates it and inserts the records. */
   | { readonly command: 'load' }
   /** Checks that the table has its records. Used after a restore. */
@@ -56,6 +58,7 @@ export type DriverRequest =
 
 export interface DriverResults {
   readonly open: null;
+  readonly use: null;
   /** null: the data were there already. */
   readonly load: { readonly seconds: number | null };
   readonly restored: null;

@@ -17,21 +17,25 @@ import { RecordSet } from './record-set.ts';
 import { Recorder } from './recorder.ts';
 
 /**
- * The driver program of a series: one table of one driver. It is a separate process, so that the processor time of the
- * client is measured apart. It ends when its standard input ends.
+ * The driver program of one table of one driver, for one series after the other. It is a separate process, so that the
+ * processor time of the client is measured apart. It ends when its standard input ends.
  */
 class DriverProgram {
-  readonly #connections: Connections;
-  readonly #set: OperationSet;
+  #request: OpenRequest;
+  #connections: Connections;
+  #set: OperationSet;
   #run: Run | null = null;
 
   constructor(request: OpenRequest) {
+    this.#request = request;
     this.#connections = new Connections(request);
     this.#set = setOf(request, this.#connections);
   }
 
   async handle(request: Exclude<DriverRequest, { readonly command: 'open' }>): Promise<unknown> {
     switch (request.command) {
+      case 'use':
+        return this.#use(request.settings);
       case 'load': {
         const seconds = await this.#set.load();
         if (seconds !== null) await this.#gatherStatistics();
@@ -61,6 +65,16 @@ class DriverProgram {
         await this.#connections.closeStore();
         return null;
     }
+  }
+
+  async #use(settings: OpenRequest['settings']): Promise<null> {
+    this.#run?.close();
+    this.#run = null;
+    await this.#connections.close();
+    this.#request = { ...this.#request, settings };
+    this.#connections = new Connections(this.#request);
+    this.#set = setOf(this.#request, this.#connections, this.#set);
+    return null;
   }
 
   async #gatherStatistics(): Promise<void> {
@@ -156,11 +170,17 @@ class Run {
   }
 }
 
-function setOf(request: OpenRequest, connections: Connections): OperationSet {
+/** @param before the operations of the series before on the same data */
+function setOf(request: OpenRequest, connections: Connections, before?: OperationSet): OperationSet {
   const { workload } = request.settings;
   switch (workload.set) {
     case 'records':
-      return new RecordSet(request, workload.records, connections);
+      return new RecordSet(
+        request,
+        workload.records,
+        connections,
+        before instanceof RecordSet ? before.writes : undefined,
+      );
     case 'devices':
       return new DeviceSet(request, workload, connections);
     case 'queries':

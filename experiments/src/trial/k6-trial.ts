@@ -42,7 +42,7 @@ export async function runK6Trial(
     parts: [
       {
         profile: 'records',
-        workload: { ...workload.records, table: table.name },
+        workload: { ...workload.records, table: table.table },
         model: { kind: 'closed', threads, operations, durationMs: deadlineMs, rate },
       },
     ],

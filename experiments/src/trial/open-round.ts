@@ -16,7 +16,7 @@ import { type Measured, Monitor } from './monitor.ts';
 import { NodeFailure } from './node-failure.ts';
 import { type Performed, performRound, spillOf } from './perform-round.ts';
 import { writeRunFile } from './run-file.ts';
-import { SeriesTable } from './series-table.ts';
+import { endWaiting, SeriesTable } from './series-table.ts';
 import { trialSeed, trialSettings } from './trial-workload.ts';
 import { duringFault, judge } from './validity.ts';
 
@@ -45,7 +45,7 @@ export async function openRound(
     for (const { table } of lanes.values()) await table.open();
     return opened;
   } catch (error) {
-    await opened.close();
+    await opened.close(true);
     throw error;
   }
 }
@@ -102,15 +102,18 @@ class Round implements OpenRound {
     const documents: RunDocument[] = [];
     for (const [index, run] of runs.entries()) {
       const result = performed[index]!;
-      run.table.used(result.failure !== null);
+      run.table.used(result.failure !== null, (result.damaged ?? 0) > 0);
       const csv = result.csv ?? (await writeRunFile(run.request.csvPath, []));
       documents.push(this.#document(run, { ...result, csv, seed, started: result.started ?? started }));
     }
     return withPartners(documents);
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#lanes.values()].map(({ table }) => table.close()));
+  async close(isLast: boolean): Promise<void> {
+    await Promise.all([...this.#lanes.values()].map(({ table }) => table.close(isLast)));
+    if (!isLast) return;
+    const deployments = new Set([...this.#lanes.values()].map(({ member }) => member.deployment));
+    for (const deployment of deployments) await endWaiting(deployment, !this.#signal.aborted);
   }
 
   #document(

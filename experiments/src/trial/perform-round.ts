@@ -147,7 +147,7 @@ class Lane {
 
   constructor(run: RunOnTable, options: RoundOptions) {
     if (!run.table.isReady) {
-      throw new TypeError(`the table ${run.table.name} is not loaded: call load before run`);
+      throw new TypeError(`the table ${run.table.table} is not loaded: call load before run`);
     }
     this.#run = run;
     this.#options = options;

@@ -19,23 +19,25 @@ export class RecordSet implements OperationSet {
   readonly #request: OpenRequest;
   readonly #workload: RecordWorkload;
   readonly #connections: Connections;
-  readonly #writes: SampledWrites;
+  readonly writes: SampledWrites;
 
-  constructor(request: OpenRequest, workload: RecordWorkload, connections: Connections) {
+  /** @param writes what an earlier series has written to the table. Default: nothing */
+  constructor(
+    request: OpenRequest,
+    workload: RecordWorkload,
+    connections: Connections,
+    writes = new SampledWrites(workload, request.seed, request.settings.killsNode ? MOST_TOUCHED : 0),
+  ) {
     this.#request = request;
     this.#workload = workload;
     this.#connections = connections;
-    this.#writes = new SampledWrites(
-      this.#workload,
-      request.seed,
-      request.settings.killsNode ? MOST_TOUCHED : 0,
-    );
+    this.writes = writes;
   }
 
   async load(): Promise<number> {
     const seconds =
       this.#connections.storeUrl !== null ? await this.#loadStore() : await this.#loadThroughApi();
-    this.#writes.restart();
+    this.writes.restart();
     return seconds;
   }
 
@@ -59,13 +61,13 @@ export class RecordSet implements OperationSet {
         `the restored table ${table} has the record ${inserted}, which was inserted after the load`,
       );
     }
-    this.#writes.restart();
+    this.writes.restart();
   }
 
   async begin(seed: number): Promise<TrialOperations> {
     const { threads, rate } = this.#request.settings;
     const driver = new RecordDriver(await this.#target(), this.#workload, { seed, threads, rate });
-    const writing = this.#writes.writing.bind(this.#writes);
+    const writing = this.writes.writing.bind(this.writes);
     return {
       turn: ({ count, deadline }, observer) =>
         driver.observe(
@@ -87,9 +89,9 @@ export class RecordSet implements OperationSet {
       for (let number = 0; number < share; number += 1) {
         const operation = stream.next();
         const { type, key } = operation;
-        if (type === 'insert') this.#writes.writing('insert', key, operation.values)?.('OK');
+        if (type === 'insert') this.writes.writing('insert', key, operation.values)?.('OK');
         else if (type === 'update' || type === 'readModifyWrite')
-          this.#writes.writing('update', key, operation.values);
+          this.writes.writing('update', key, operation.values);
       }
     }
   }
@@ -110,7 +112,7 @@ export class RecordSet implements OperationSet {
     const all = await this.#connections.readingAll();
     try {
       const fromAll = all === null ? null : rawTarget(all, this.#request.table);
-      return await this.#writes.verify(
+      return await this.writes.verify(
         (key) => target.read(key, null),
         fromAll === null ? null : (key) => fromAll.read(key, null),
       );

@@ -10,6 +10,11 @@ import { loadOf, type TrialSettings } from './trial-workload.ts';
 const SLOWEST_LOAD = 20;
 const OPEN_MS = 60_000;
 const BASE_MS = 120_000;
+/** Loaded tables that wait for another series, of a deployment. Each has a driver program, of 60 MiB or so. */
+const MOST_WAITING = 16;
+
+/** The driver programs of loaded tables that a series has left, by `#key`, the one that was left last at the end. */
+const waiting = new WeakMap<Deployment, Map<string, DriverProcess>>();
 
 export interface TableOptions {
   readonly deployment: Deployment;
@@ -22,24 +27,36 @@ export interface TableOptions {
 }
 
 /**
- * The table of one driver in a series, and its driver program. Its name is that of the driver: a snapshot of its
- * database can then be restored for another series, and a store with one database for all drivers has separate tables.
+ * The table of one driver in a series, and its driver program. Its database has the name of the driver: a snapshot of it
+ * can then be restored for another series, and a store with one database for all drivers has separate tables. A table of
+ * records that is used as it is left (`reuse`) is that of all series of a deployment with the same records: loads take
+ * longer than runs.
  */
 export class SeriesTable {
   readonly driver: Driver;
+  /** The name of the database. */
   readonly name: string;
+  /** The name of the table in it. */
+  readonly table: string;
   readonly settings: TrialSettings;
   readonly #options: TableOptions;
   #store: string | null = null;
   #api: ApiEndpoint | null = null;
   #process: DriverProcess | null = null;
   #isReady = false;
+  #isDamaged = false;
 
   constructor(options: TableOptions) {
     this.#options = options;
     this.driver = options.driver;
     this.settings = options.settings;
     this.name = nameOf(options);
+    this.table = this.#isShared ? `${this.name}_${digestOf(this.#load()).slice(0, 8)}` : this.name;
+  }
+
+  /** Whether other series of the deployment use the table as this one leaves it. */
+  get #isShared(): boolean {
+    return this.#options.series.state === 'reuse' && this.settings.workload.set === 'records';
   }
 
   /** Whether the table is loaded, and all writes to it have passed through the driver program that runs now. */
@@ -80,8 +97,16 @@ export class SeriesTable {
     signal.throwIfAborted();
     if (this.#process?.running) return;
     this.#isReady = false;
+    const { table, settings, driver } = this;
+    const left = this.#takeWaiting();
+    if (left !== null) {
+      this.#process = left;
+      await left.request({ command: 'use', settings }, OPEN_MS, signal);
+      this.#isReady = true;
+      return;
+    }
+    deployment.tableMade?.(table);
     this.#process = new DriverProcess(deployment);
-    const { name: table, settings, driver } = this;
     await this.#process.request(
       {
         command: 'open',
@@ -129,7 +154,7 @@ export class SeriesTable {
     if (snapshots !== null && (await snapshots.has(key))) {
       await this.program.request({ command: 'disconnect' }, BASE_MS, signal);
       const begun = performance.now();
-      await snapshots.restore(key, this.name, this.name);
+      await snapshots.restore(key, this.name, this.table);
       const seconds = (performance.now() - begun) / 1000;
       await this.program.request({ command: 'restored' }, BASE_MS, signal);
       return document('restored', seconds);
@@ -141,38 +166,83 @@ export class SeriesTable {
     }
     if (snapshots !== null) {
       await this.program.request({ command: 'disconnect' }, BASE_MS, signal);
-      await snapshots.save(key, this.name, this.name);
+      await snapshots.save(key, this.name, this.table);
     }
     return document('loaded', seconds);
   }
 
-  /** The table was written to by a run, or its driver has failed. */
-  used(failed: boolean): void {
+  /** The table was written to by a run, or its driver has failed. `isDamaged`: the run found wrong values. */
+  used(failed: boolean, isDamaged: boolean): void {
     if (failed || this.#options.series.state !== 'reuse') this.#isReady = false;
+    this.#isDamaged ||= isDamaged;
   }
 
-  /** Drops the table and ends the driver program. Never rejects. */
-  async close(): Promise<void> {
+  /**
+   * Drops the table and ends the driver program, or leaves both to another series. Never rejects.
+   *
+   * @param isLast no other series follows
+   */
+  async close(isLast: boolean): Promise<void> {
+    const { deployment, signal } = this.#options;
     const program = this.#process;
     if (program === null) return;
-    if (program.running && !this.#options.signal.aborted) {
-      await program.request({ command: 'drop' }, BASE_MS).catch(() => {});
+    if (isLast || !this.#isShared || !this.isReady || this.#isDamaged) return end(program, !signal.aborted);
+    try {
+      await program.request({ command: 'disconnect' }, BASE_MS, signal);
+    } catch {
+      return end(program, false);
     }
-    await program.stop().catch(() => {});
+    const all = waiting.get(deployment) ?? new Map<string, DriverProcess>();
+    waiting.set(deployment, all);
+    all.set(this.#key(), program);
+    const [oldest] = all.keys();
+    if (all.size > MOST_WAITING) await end(this.#take(oldest!)!, true);
   }
 
-  /** Everything that the loaded data depend on. */
-  #snapshotKey(): string {
-    const { deployment, study } = this.#options;
-    const load = {
-      versions: deployment.versions,
-      store: this.#store,
-      table: this.name,
-      seed: study.seed,
-      ...loadOf(this.settings.workload).facts,
-    };
-    return createHash('sha256').update(JSON.stringify(load)).digest('hex');
+  /** The driver program of a table with the data of this one, which another series has left. */
+  #takeWaiting(): DriverProcess | null {
+    const program = this.#isShared ? this.#take(this.#key()) : null;
+    return program?.running ? program : null;
   }
+
+  #take(key: string): DriverProcess | null {
+    const all = waiting.get(this.#options.deployment);
+    const program = all?.get(key) ?? null;
+    all?.delete(key);
+    return program;
+  }
+
+  /** What a driver program keeps from series to series. */
+  #key(): string {
+    const { driver, table, settings } = this;
+    return JSON.stringify([driver, table, settings.killsNode, this.#store, this.#nearApi()]);
+  }
+
+  /** Everything that the loaded data depend on, except the store. */
+  #load(): object {
+    return { seed: this.#options.study.seed, ...loadOf(this.settings.workload).facts };
+  }
+
+  #snapshotKey(): string {
+    const { versions } = this.#options.deployment;
+    return digestOf({ versions, store: this.#store, table: this.table, ...this.#load() });
+  }
+}
+
+/** Ends the tables of a deployment that wait for another series. */
+export async function endWaiting(deployment: Deployment, drops: boolean): Promise<void> {
+  const all = waiting.get(deployment);
+  waiting.delete(deployment);
+  await Promise.all([...(all?.values() ?? [])].map((program) => end(program, drops)));
+}
+
+async function end(program: DriverProcess, drops: boolean): Promise<void> {
+  if (program.running && drops) await program.request({ command: 'drop' }, BASE_MS).catch(() => {});
+  await program.stop().catch(() => {});
+}
+
+function digestOf(value: object): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 
 /**

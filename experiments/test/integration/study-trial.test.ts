@@ -287,6 +287,36 @@ test('a read-modify-write is one operation with two parts, and a reused table is
   await series.close();
 });
 
+test('a reused table is that of the next series with the same records, and has its writes', async (t) => {
+  const deployment = await deploy(t, 'sqlite');
+  const seriesWith = (easy: Combination) => open(t, deployment, seriesOf(easy, 'reuse'));
+  const loadsOf = async (series: SingleSeries) => (await series.load(1)).map(({ driver }) => driver);
+  const first = await seriesWith({ workload: 'a' });
+  assert.deepEqual(await loadsOf(first), ['raw', 'app']);
+  for (const driver of ['raw', 'app'] as const) {
+    const { document } = await runOnce(first, driver);
+    assert.ok(document.valid, JSON.stringify(document.checks));
+  }
+  await first.close(false);
+  const second = await seriesWith({ workload: 'b', threads: 5 });
+  assert.deepEqual(await loadsOf(second), []);
+  for (const driver of ['raw', 'app'] as const) {
+    const { document, csvPath } = await runOnce(second, driver);
+    // A field that the first series has written is not damaged.
+    assert.ok(document.valid, JSON.stringify(document.checks));
+    assert.equal(new Set(rowsOf(csvPath).map(({ thread }) => thread)).size, 5);
+  }
+  await second.close(false);
+  const larger = await seriesWith({ workload: 'a', length: 30 });
+  assert.deepEqual(await loadsOf(larger), ['raw', 'app']);
+  await larger.close(false);
+  const last = await seriesWith({ workload: 'a' });
+  assert.deepEqual(await loadsOf(last), []);
+  await last.close(true);
+  const after = await seriesWith({ workload: 'a' });
+  assert.deepEqual(await loadsOf(after), ['raw', 'app']);
+});
+
 for (const [pairing, turns] of [
   ['slice', 20],
   ['operation', 200],

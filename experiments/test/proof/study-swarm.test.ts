@@ -171,7 +171,8 @@ test('a deployment that fails names what to prepare, and leaves nothing', { skip
 });
 
 test('an interrupted study leaves no stack and no table', { skip, timeout: RUN_MS }, async () => {
-  const changes = { fixed: { records: 200, operations: 1_000_000 } };
+  // A table of one series has the name of its driver.
+  const changes = { fixed: { records: 200, operations: 1_000_000 }, state: { a: 'reload' } };
   const args = commandOf('interrupted', changes);
   const running = startProcess({
     command: process.execPath,

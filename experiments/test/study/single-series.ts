@@ -26,7 +26,7 @@ export async function openSingle(
       opened.load(drivers.map((driver) => ({ series: series.id, driver, trial }))),
     together,
     run: async (request: Omit<RunRequest, 'series'>): Promise<RunDocument> => (await together(request))[0]!,
-    close: () => opened.close(),
+    close: (isLast = true) => opened.close(isLast),
   };
 }
 

@@ -301,7 +301,7 @@ test('runs with a failure take no turns', async () => {
       together.push(requests.length);
       return round.run(requests);
     };
-    return { load: (runs) => round.load(runs), run, close: () => round.close() };
+    return { load: (runs) => round.load(runs), run, close: (isLast) => round.close(isLast) };
   };
   await runIn(directory, plan, { openRound });
   const failing = { ...plan, study: { ...plan.study, fixed: { fault: 'kill-node' } } };
