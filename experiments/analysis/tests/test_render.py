@@ -10,8 +10,9 @@ import pytest
 from sample_analysis import HOSTILE, sample_analysis
 from tidegauge_analysis import tables
 from tidegauge_analysis.formulas import WORDS, words
+from tidegauge_analysis.page import MOST_TABLE_ROWS
 from tidegauge_analysis.recompute import FORMULAS
-from tidegauge_analysis.render import render, stamp_of
+from tidegauge_analysis.render import MOST_COMPARISONS, render, stamp_of
 from tidegauge_analysis.tables import Table
 
 VOID = {'meta', 'br', 'img', 'link', 'input', 'hr'}
@@ -103,6 +104,24 @@ def test_the_units_of_a_table_are_found_once_for_each_format(tmp_path: Path, mon
     analysis, numbers = sample_analysis()
     render(analysis, tmp_path, {'format': 1, 'sets': {}, 'numbers': numbers, 'files': {}})
     assert max(Counter(found).values()) <= 4
+
+
+def test_a_page_has_a_part_of_large_results_and_the_files_have_all(tmp_path: Path) -> None:
+    analysis, numbers = sample_analysis()
+    analysis['study']['figures'] = ['curves']
+    family, series = analysis['families'][0], analysis['series'][0]
+    analysis['families'] = [{**family, 'id': f'many-{at}'} for at in range(MOST_COMPARISONS + 1)]
+    analysis['series'] = [series] * (MOST_TABLE_ROWS + 1)
+    unused = {'id': 'n999999', 'value': 1.0, 'unit': '', 'formula': 'mean', 'inputs': {}}
+    entries = {'format': 1, 'sets': {}, 'numbers': [*numbers, unused], 'files': {}}
+    page = Checked(render(analysis, tmp_path, entries).read_text(encoding='utf-8'))
+    assert 'The page leaves out 1 comparison.' in page.text
+    assert ('many-0' in page.ids, f'many-{MOST_COMPARISONS}' in page.ids) == (True, False)
+    assert len(list((tmp_path / 'tables').glob(f'many-{MOST_COMPARISONS}*.csv'))) == 2
+    assert f'{MOST_TABLE_ROWS} of {MOST_TABLE_ROWS + 1} rows.' in page.text
+    assert len((tmp_path / 'tables' / 'series.csv').read_text(encoding='utf-8').splitlines()) == MOST_TABLE_ROWS + 2
+    assert unused['id'] not in page.ids
+    assert all(link[1:] in page.ids for link in page.links if link.startswith('#'))
 
 
 def test_text_is_escaped(report: Path, page: Checked) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,9 @@ from tidegauge_analysis.tables import Table, cell_parts, title_with_unit
 
 SHOWN_MEMBERS = 24
 """Members of a long list of inputs that the page shows; `numbers.json` has all of them."""
+
+MOST_TABLE_ROWS = 500
+"""Rows of a table that the page shows, unless other parts link to its rows. Its files have all of them."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Block:
     figures: list[Drawing] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     """Beside the figures where there is space."""
+    filed: list[Table] = field(default_factory=list)
+    """Tables that are in files only."""
     folded: str = ''
     """Folds the items, the figures and the tables under this title."""
 
@@ -90,6 +95,8 @@ def to_html(page: Page) -> str:
         link=links.number,
         sentence=links.sentence,
         inputs=links.inputs,
+        linked=links.linked,
+        most_rows=MOST_TABLE_ROWS,
         shown_value=links.value,
         words=formulas.words,
         svg=lambda drawing: Markup(drawing.inline),  # noqa: S704 - our own SVG, whose text Matplotlib escapes
@@ -97,7 +104,7 @@ def to_html(page: Page) -> str:
     )
     template = environment.get_template('page.html.j2')
     embedded = None if page.has_files else _embedded(page.numbers)
-    html: str = template.render(page=page, sets=links.sets, embedded=embedded, runs=page.runs)
+    html: str = template.render(page=page, embedded=embedded)
     return html
 
 
@@ -108,12 +115,28 @@ class Links:
         self.entries: dict[str, Json] = {entry['id']: entry for entry in page.numbers['numbers']}
         self.sets: dict[str, list[str]] = page.numbers.get('sets', {})
         self.runs = {row['run'] for row in page.runs}
+        self.used: set[str] = set()
 
     def number(self, text: str, name: str | None) -> Markup:
         """A number as a link to its formula."""
         if name is None or name not in self.entries:
             return Markup.escape(text)
+        self.used.add(name)
         return Markup('<a class="n" href="#{}">{}</a>').format(name, text)
+
+    def linked(self) -> tuple[list[Json], dict[str, list[str]]]:
+        """The numbers and the lists to which the page links so far, and those to which their formulas link."""
+        found: set[str] = set()
+        waiting = list(self.used)
+        while waiting:
+            name = waiting.pop()
+            if name in found:
+                continue
+            found.add(name)
+            shown = self.sets[name] if name in self.sets else self.entries[name]['inputs']
+            waiting += [text for text in _texts(shown) if text in self.entries or text in self.sets]
+        numbers = [entry for name, entry in self.entries.items() if name in found]
+        return numbers, {name: members for name, members in self.sets.items() if name in found}
 
     def sentence(self, text: str) -> Markup:
         """A sentence with its numbers."""
@@ -146,6 +169,18 @@ class Links:
         if text in self.runs:
             return Markup('<a href="#run-{0}">{0}</a>').format(text)
         return Markup.escape(text)
+
+
+def _texts(inputs: object) -> Iterator[str]:
+    """The texts of inputs that the page shows."""
+    if isinstance(inputs, dict):
+        for inner in inputs.values():
+            yield from _texts(inner)
+    elif isinstance(inputs, list):
+        for inner in inputs[:SHOWN_MEMBERS]:
+            yield from _texts(inner)
+    elif isinstance(inputs, str):
+        yield inputs
 
 
 def numbers_of(analysis_numbers: Sequence[Json]) -> Json:

@@ -27,6 +27,9 @@ MOST_ROWS = 30
 MOST_FIGURES = 16
 """Figures of a kind. Nobody looks at two hundred, and each takes a second; the tables have all values."""
 
+MOST_COMPARISONS = 64
+"""Comparisons with a place on the page. Their tables are files too, as those of all others."""
+
 MOST_PANELS = 24
 """Panels of a figure. The time to lay them out grows with their square."""
 
@@ -207,7 +210,7 @@ class Report:
         blocks = []
         there = [family for family in self.analysis['families'] if any(group['n'] for group in family['groups'])]
         absent = [title_of(family) for family in self.analysis['families'] if family not in there]
-        for family in there:
+        for family in there[:MOST_COMPARISONS]:
             figures = [
                 *self._draw('bars', plots.bars, [family], f'{family["id"]}-bars'),
                 *self._draw('boxes', self._boxes, [family], f'{family["id"]}-boxes'),
@@ -220,6 +223,11 @@ class Report:
             if pairs is not None:
                 title = f'{_count(len(pairs.rows), "pair")} of groups, with verdicts'
                 blocks.append(Block(tables=[pairs], folded=title))
+        others = there[MOST_COMPARISONS:]
+        if others:
+            filed = [table for family in others for table in self._tables_of(family)]
+            left_out = f'The page leaves out {_count(len(others), "comparison")}. The folder tables has all.'
+            blocks.append(Block(text=[left_out], filed=filed))
         if MOST_FIGURES in self.drawn.values():
             blocks.insert(0, Block(text=[f'There are {MOST_FIGURES} figures of a kind. The tables have all.']))
         if absent:
@@ -229,6 +237,9 @@ class Report:
             blocks.insert(0, Block(tables=overviews, folded='Means and letters of all workloads'))
         title = 'Comparisons of invalid runs' if self.analysis['invalid_families'] else 'Comparisons'
         return Section('comparisons', title, blocks) if blocks else None
+
+    def _tables_of(self, family: Json) -> list[Table]:
+        return [self.tables.groups(family), *_tables(self.tables.pairs(family))]
 
     def _loads(self) -> Section | None:
         tables = _tables(self.tables.load_groups())
@@ -256,11 +267,12 @@ class Report:
         return Section('drivers', 'The raw store beside the application', blocks) if blocks else None
 
     def _draw_drivers(self, rows: list[Json], name: str) -> list[Drawing]:
-        """Runs with a failure have a separate figure: their latencies would hide those of the others."""
+        """The first rows. Runs with a failure have a separate figure: their latencies would hide those of the others."""
         failed = [row for row in rows if row['factors'].get('fault', 'none') != 'none']
         others = [row for row in rows if row not in failed]
         parts = [(others, name), (failed, f'{name}-failure')]
-        return [drawing for part, of in parts if part for drawing in self._draw('drivers', plots.drivers, part, of)]
+        shown = [(part[:MOST_ROWS], of) for part, of in parts if part]
+        return [drawing for part, of in shown for drawing in self._draw('drivers', plots.drivers, part, of)]
 
     def _contributions(self) -> Section | None:
         rows = self._differences(METHODS)
@@ -559,4 +571,4 @@ def _contents(page: Page) -> tuple[list[Drawing], list[Table]]:
     drawings = [drawing for block in blocks for drawing in block.figures]
     if page.picture is not None:
         drawings.append(page.picture)
-    return drawings, [table for block in blocks for table in block.tables]
+    return drawings, [table for block in blocks for table in [*block.tables, *block.filed]]
