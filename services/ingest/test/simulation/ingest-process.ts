@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ResendDocument } from '@tidegauge/readings';
 import { type Config, createLogger } from '@tidegauge/service';
 import type { OpenOptions, Store } from '@tidegauge/storage';
-import { type AlertReceiver, Alerts } from '../../src/alerts/alerts.ts';
+import { type AlertReceiver, Alerts, type AlertsOptions } from '../../src/alerts/alerts.ts';
 import { StoreLease } from '../../src/alerts/lease.ts';
 import type { AlertRule } from '../../src/alerts/rule.ts';
 import type { BrokerSource } from '../../src/broker-source.ts';
@@ -19,6 +19,8 @@ import { Quarantine } from '../../src/quarantine.ts';
 import { httpMessage } from '../../src/raw-message.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import { startResending } from '../../src/resend/start-resending.ts';
+import { Retention } from '../../src/retention/retention.ts';
+import { RetentionRules } from '../../src/retention/rules.ts';
 import { RollupWorker } from '../../src/rollup-worker.ts';
 import { type AckPolicy, Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
@@ -41,6 +43,10 @@ const CLOCKS = `${DATA}/clocks`;
 const IDENTITY = `${DATA}/identity`;
 const CENTRE = 'http://centre';
 const QUERY = new URLSearchParams();
+/** The time between two runs of retention, milliseconds. */
+const RETENTION_MS = 5000;
+/** After this time without a reading, an alert is due, microseconds. */
+const QUIET_US = 10_000_000;
 
 export interface ProcessOptions {
   /** Creates a store that is not open. */
@@ -54,6 +60,7 @@ export interface ProcessOptions {
   readonly ack: AckPolicy;
   readonly isFiltered: boolean;
   readonly alerts: Plan['alerts'];
+  readonly keptMs: Plan['keptMs'];
   /** Receives a message about an alert. */
   readonly notify: AlertReceiver['send'];
   readonly bounds: Pick<PipelineOptions, 'maxBatch' | 'paceMs' | 'maxInFlight' | 'maxInFlightBytes'>;
@@ -71,6 +78,7 @@ export interface ProcessOptions {
 /** A planted mistake of a process, as functions that replace its own. */
 export interface Mistake {
   readonly options?: (options: PipelineOptions) => PipelineOptions;
+  readonly alerts?: (options: AlertsOptions) => AlertsOptions;
   /** Changes the parts of a process before they are in use. */
   readonly parts?: (parts: Pick<IngestProcess, 'quarantine' | 'spool'>) => void;
   readonly pipeline?: (pipeline: Pipeline) => void;
@@ -80,7 +88,7 @@ export interface Mistake {
 
 const FILTER: FilterOptions = { deadband: DEADBAND, deadbands: new Map(), silence: 3_600_000_000 };
 
-/** One process of ingest: the parts that `startIngest` connects, without HTTP and retention. */
+/** One process of ingest: the parts that `startIngest` connects, without HTTP. */
 export class IngestProcess {
   readonly quarantine: Quarantine;
   readonly spool: Spool | null;
@@ -98,6 +106,7 @@ export class IngestProcess {
   #relay: Relay | null = null;
   #alerts: Alerts | null = null;
   #rollups: RollupWorker | null = null;
+  #retention: Retention | null = null;
   #resending: ReturnType<typeof startResending> = null;
   #isClosed = false;
 
@@ -132,6 +141,11 @@ export class IngestProcess {
     return this.#rollups;
   }
 
+  /** Null when readings are kept forever, and until `start` has resolved. */
+  get retention(): Retention | null {
+    return this.#retention;
+  }
+
   /** Recovers what an earlier process left, as `startIngest` does, and takes messages then. */
   async start(): Promise<void> {
     const { ack, isFiltered, bounds, mistake, onResume, onBroken } = this.#options;
@@ -144,6 +158,7 @@ export class IngestProcess {
     const router = new Router(defaultRoutes(ack).map((route) => ({ ...route, filter })));
     this.#relay = this.#openRelay();
     this.#alerts = this.#openAlerts();
+    this.#retention = this.#openRetention();
     const options: PipelineOptions = {
       store,
       storeTrouble: () => store.trouble,
@@ -173,6 +188,7 @@ export class IngestProcess {
       () => {
         this.#alerts?.start();
         this.#rollups?.start();
+        this.#retention?.start();
       },
       () => {},
     );
@@ -201,16 +217,33 @@ export class IngestProcess {
   }
 
   #openAlerts(): Alerts | null {
-    const { alerts, notify } = this.#options;
+    const { alerts, notify, mistake } = this.#options;
     const store = this.#store;
     if (alerts === null) return null;
-    return new Alerts({
+    const options: AlertsOptions = {
       rules: rulesOf(alerts),
       store,
       lease: new StoreLease(store, 'simulated', false),
       receivers: [{ name: 'model', version: '1', send: notify }],
       logger: LOGGER,
       isReceiving: () => this.#pipeline!.trouble === null && this.#pipeline!.accounts.spooled === 0,
+    };
+    return new Alerts(mistake.alerts?.(options) ?? options);
+  }
+
+  #openRetention(): Retention | null {
+    const { keptMs } = this.#options;
+    if (keptMs === null) return null;
+    const forever = Number.POSITIVE_INFINITY;
+    const rules = new RetentionRules([], {
+      raw: keptMs * 1000,
+      minute: forever,
+      hour: forever,
+      day: forever,
+    });
+    return new Retention({
+      ...{ store: this.#store, rules: () => rules, limits: { maxBytes: 0, minFreeBytes: 0 }, logger: LOGGER },
+      ...{ holder: 'simulated', everyMs: RETENTION_MS, waitsForRollups: true },
     });
   }
 
@@ -255,6 +288,7 @@ export class IngestProcess {
     this.#pipeline!.abort();
     disconnect();
     await this.#rollups?.stop();
+    await this.#retention?.stop();
     await this.#alerts?.stop();
     await this.#relay?.stop();
     this.#check?.stop();
@@ -282,15 +316,18 @@ export class IngestProcess {
   }
 }
 
+/** Two rules for values, and one for silence. */
 function rulesOf({ limit, holds }: NonNullable<Plan['alerts']>): readonly AlertRule[] {
   const limits = { above: null, below: null, clearAbove: null, clearBelow: null };
-  const rule = (name: string, own: object): AlertRule => {
-    const condition = { kind: 'range', ...limits, ...own, holds } as const;
-    return { name, severity: 'warning', device: null, metric: METRIC, condition };
-  };
+  const all = { severity: 'warning', device: null, metric: METRIC } as const;
+  const range = (name: string, own: object): AlertRule => ({
+    ...{ name, ...all },
+    condition: { kind: 'range', ...limits, ...own, holds },
+  });
   return [
-    rule('high', { above: limit, clearAbove: limit }),
-    rule('low', { below: limit, clearBelow: limit }),
+    range('high', { above: limit, clearAbove: limit }),
+    range('low', { below: limit, clearBelow: limit }),
+    { name: 'quiet', ...all, condition: { kind: 'quiet', quiet: QUIET_US } },
   ];
 }
 

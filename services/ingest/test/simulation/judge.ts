@@ -18,6 +18,8 @@ export interface Certain {
   readonly keepsClocks: boolean;
   /** Whether the system clock never went back. */
   readonly isSteady: boolean;
+  /** The time before which readings can have been deleted, microseconds since the epoch. */
+  readonly deletedBefore: number;
 }
 
 /**
@@ -35,26 +37,27 @@ export function judge(
   const { mayMiss } = certain;
   const ledger = mayMiss === null ? [] : ledgerMistakes(sensors, store, process, mayMiss);
   const all = [
-    ...rowMistakes(sensors, store, ''),
+    ...rowMistakes(sensors, store, '', certain.deletedBefore),
     ...untimedMistakes(sensors, store, certain),
     ...quarantineMistakes(sensors, process),
     ...ledger,
   ];
-  if (centre !== null) all.push(...rowMistakes(sensors, centre, ' at the centre'));
+  if (centre !== null) all.push(...rowMistakes(sensors, centre, ' at the centre', 0));
   return all.slice(0, MOST_NAMED);
 }
 
-/** Each acknowledged reading that no filter left out is there once, with its last correction, and nothing else is. */
+/** Each acknowledged reading that no filter left out, and that is not too old, is there once, with its last correction, and nothing else is. */
 function* rowMistakes(
   sensors: Sensors,
   { rows }: Pick<ModelStore, 'rows'>,
   where: string,
+  deletedBefore: number,
 ): Generator<string> {
   const { expected, untimed } = sensors;
   for (const [identity, sent] of expected) {
-    const { value } = sent;
+    const { time, value } = sent;
     const found = rows.get(identity);
-    if (found === undefined && sensors.mayLack(sent)) continue;
+    if (found === undefined && (time < deletedBefore || sensors.mayLack(sent))) continue;
     if (found === undefined) yield `${identity} was acknowledged and is not stored${where}`;
     else if (found.value !== value)
       yield `${identity} is ${found.value}${where}, and was corrected to ${value}`;

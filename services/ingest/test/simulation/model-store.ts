@@ -6,6 +6,7 @@ import {
   compareText,
   type DeleteQuery,
   type OpenOptions,
+  PERIOD_US,
   type RangeQuery,
   type RecordFields,
   type Store,
@@ -51,6 +52,10 @@ export class ModelStore {
   readonly rows = new Map<string, Reading>();
   /** All numbers that it ever stored, by device and boot. A correction replaces a row, and not its number here. */
   readonly accepted = new Map<string, Set<number>>();
+  /** Readings that were deleted, by identity. */
+  readonly deleted = new Map<string, Reading>();
+  /** When a reading of an hour was written last, microseconds since the epoch, by device and begin of the hour. */
+  readonly written = new Map<string, number>();
   isUnavailable = false;
   isSlow = false;
   /** The share of calls without an answer. */
@@ -188,6 +193,7 @@ export class ModelStore {
       const identity = identityOf(reading);
       if (rows.get(identity)?.value === reading.value) duplicate++;
       rows.set(identity, reading);
+      this.written.set(hourOf(reading), this.#time.wall * 1000);
       const { device, boot, seq } = reading;
       if (boot !== null && seq !== null) numbersIn(this.accepted, device, boot).add(seq);
     }
@@ -212,7 +218,11 @@ export class ModelStore {
 
   #delete({ device, ...query }: DeleteQuery): number {
     const found = this.#find({ device, ...query, limit: Number.MAX_SAFE_INTEGER });
-    for (const row of found) this.#rowsLike(device).delete(identityOf(row));
+    const rows = this.#rowsLike(device);
+    for (const row of found) {
+      rows.delete(identityOf(row));
+      if (rows === this.rows) this.deleted.set(identityOf(row), row);
+    }
     return found.length;
   }
 
@@ -239,6 +249,11 @@ export class ModelStore {
 
 export function identityOf({ device, metric, time }: Pick<Reading, 'device' | 'metric' | 'time'>): string {
   return `${device} ${metric} ${time}`;
+}
+
+/** The name of the hour of a reading in `written`. */
+export function hourOf({ device, time }: Pick<Reading, 'device' | 'time'>): string {
+  return `${device} ${time - (time % PERIOD_US.hour)}`;
 }
 
 /** The set of a device and boot, which is created if it does not exist. */

@@ -25,15 +25,24 @@ export interface Mutant {
 type Send = Centre['fetch'];
 type Write = (batch: readonly Reading[]) => Promise<WriteResult>;
 
-/** A store with other functions for readings. */
-function withReadings(store: Store, changed: Partial<Store['readings']>): Store {
+/** A store with other functions of one part. */
+function changed<Part extends 'readings' | 'rollups'>(
+  store: Store,
+  part: Part,
+  functions: Partial<Store[Part]>,
+): Store {
   return new Proxy(store, {
     get(target, name) {
-      if (name === 'readings') return { ...target.readings, ...changed };
+      if (name === part) return { ...target[part], ...functions };
       const value = Reflect.get(target, name) as unknown;
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
+}
+
+/** A store with other functions for readings. */
+function withReadings(store: Store, functions: Partial<Store['readings']>): Store {
+  return changed(store, 'readings', functions);
 }
 
 /** A store with another `write`. */
@@ -126,6 +135,8 @@ function withoutLines(body: Buffer): Buffer {
 const newest = new WeakMap<Pipeline, { readonly message: Inbound; readonly origin: Origin }>();
 /** When a mistake does late what ingest does at once, milliseconds. */
 const LATE_MS = 50;
+/** When it deletes readings too early, microseconds. */
+const EARLY_US = 5_000_000;
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -380,12 +391,35 @@ export const MUTANTS: readonly Mutant[] = [
     store: (store) => withReadings(store, { latest: async () => [] }),
   },
   {
+    name: 'take all time as an interruption, in which no silence counts',
+    process: { alerts: (options) => ({ ...options, isReceiving: () => false }) },
+  },
+  {
     name: 'do not mark changed hours',
     engine: forgetting('mark'),
   },
   {
     name: 'do not store rollups of hours',
     engine: forgetting('hour'),
+  },
+  {
+    name: 'delete readings before they are too old',
+    store: (store) =>
+      withReadings(store, {
+        expire: (before, pace) => store.readings.expire(before + EARLY_US, pace),
+      }),
+  },
+  {
+    name: 'delete no readings',
+    store: (store) => withReadings(store, { expire: async () => 0 }),
+  },
+  {
+    name: 'delete readings before they are in rollups',
+    firstSeed: 800,
+    store: (store) =>
+      changed(store, 'rollups', {
+        status: async () => ({ ...(await store.rollups.status()), oldestHour: null }),
+      }),
   },
   {
     name: 'count a duplicate as in flight',

@@ -52,6 +52,10 @@ export interface Plan {
   readonly relayBytes: number;
   /** Whether readings are left out that are like the last stored one. */
   readonly isFiltered: boolean;
+  /** How far the clocks of sensors are behind, milliseconds. */
+  readonly behindMs: number;
+  /** How long readings are kept, milliseconds; null: forever. */
+  readonly keptMs: number | null;
   /** The limit of two rules, for smaller and for larger values, and how long they must hold. Null: there are no rules. */
   readonly alerts: { readonly limit: number; readonly holds: number } | null;
 }
@@ -66,6 +70,16 @@ const MOST_MESSAGES = 120;
 const MOST_KEPT = 6;
 /** The pause of schedules that should last some minutes. */
 const LONG_PAUSE_MS = 5000;
+/**
+ * How far sensors are behind when readings are relayed, or have rollups: days are compared up to ten minutes ago, the system clock
+ * can step back by two hours, and rollups are those of hours that are over.
+ */
+const BEHIND_MS = 3 * 3_600_000;
+/** The next hour of sensors begins soon. */
+const NEXT_HOUR_MS = 60_000;
+/** How long readings are kept that have no rollups, and after the last message the others at most, milliseconds. */
+const KEPT_MS = [10_000, 60_000];
+const KEPT_LONGER_MS = 360_000;
 
 export function makePlan(random: Random): Plan {
   const oneOf = <T>(values: readonly T[]): T => values[random.below(values.length)]!;
@@ -117,17 +131,29 @@ export function makePlan(random: Random): Plan {
   // Rollups need clocks that differ by less than a minute, and some minutes until an hour is computed.
   const hasRollups = isOn(0.2) && !plan.hasClockSteps;
   // A relay repairs days that are over, and rollups hours. Ingest gives present times.
-  const unset = isOn(0.2) && !hasCentre && !hasRollups ? 0.5 : 0;
+  const isUnset = isOn(0.2) && !hasCentre && !hasRollups;
   const rules = { limit: 1 + random.below(MOST_MESSAGES), holds: oneOf([0, 2_000_000]) };
   // After the clock went back, newer readings seem to be older for as long. Rules also see what a filter leaves out.
   const alerts = isOn(0.2) && !plan.hasClockSteps && !isFiltered ? rules : null;
+  // What is deleted cannot be compared with a centre, or be the newest reading of a rule.
+  const isDeleted = isOn(0.2) && !hasCentre && !plan.hasClockSteps && alerts === null;
+  const pauseMs = hasRollups || isDeleted ? LONG_PAUSE_MS : plan.pauseMs;
+  // Readings of an hour that is deleted in part come too late for its rollups, so all messages come before.
+  const keptLonger = BEHIND_MS + (plan.messages * pauseMs) / 2 + random.below(KEPT_LONGER_MS);
+  const keptMs = hasRollups ? keptLonger : oneOf(KEPT_MS);
+  const nextHourMs = isDeleted ? 0 : NEXT_HOUR_MS;
   return {
     ...plan,
-    ...{ relayBytes, isFiltered, alerts, faults: [...plan.faults, ...faults] },
+    ...{ relayBytes, isFiltered, alerts, pauseMs, faults: [...plan.faults, ...faults] },
     store: { ...plan.store, hasRollups },
-    pauseMs: hasRollups ? LONG_PAUSE_MS : plan.pauseMs,
-    // A reading that the store refuses can be left out, because it is like one that it has yet to refuse.
-    sent: { ...plan.sent, unset, refused: isFiltered ? 0 : plan.sent.refused },
+    behindMs: hasCentre || hasRollups ? BEHIND_MS + nextHourMs : 0,
+    keptMs: isDeleted ? keptMs : null,
+    sent: {
+      ...plan.sent,
+      unset: isUnset && !isDeleted ? 0.5 : 0,
+      // A reading that the store refuses can be left out, because it is like one that it has yet to refuse.
+      refused: isFiltered ? 0 : plan.sent.refused,
+    },
   };
 }
 
@@ -145,6 +171,7 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.isFiltered) yield { ...plan, isFiltered: false };
   if (plan.relayBytes > 0) yield { ...plan, relayBytes: 0 };
   if (plan.alerts !== null) yield { ...plan, alerts: null };
+  if (plan.keptMs !== null) yield { ...plan, keptMs: null };
   if (plan.store.hasRollups) yield { ...plan, store: { ...plan.store, hasRollups: false } };
   if (plan.sensors > 1) yield { ...plan, sensors: 1 };
   for (const [name, share] of Object.entries(sent))

@@ -36,8 +36,8 @@ export class Receiver {
     });
 
   /**
-   * What must be true when no reading waits for its rules. Yields what is not: an alert is active exactly when the newest
-   * reading of its series violates its rule, and all messages about alerts were received.
+   * What must be true when no reading has arrived for some time. Yields what is not: an alert is active exactly when the newest
+   * reading of its series violates its rule, or when its rule is about silence, and all messages about alerts were received.
    */
   *mistakes({ rows }: ModelStore, alerts: Alerts): Generator<string> {
     if (!alerts.isEvaluating) yield 'the rules of alerts are not in use';
@@ -68,7 +68,7 @@ function isActive({ ended }: Alert): boolean {
 }
 
 function isViolated({ condition }: AlertRule, value: number): boolean {
-  if (condition.kind !== 'range') return false;
+  if (condition.kind === 'quiet') return true;
   const { above, below } = condition;
   return (above !== null && value > above) || (below !== null && value < below);
 }

@@ -1,21 +1,28 @@
+import type { Reading } from '@tidegauge/readings';
 import { PERIOD_US, ROLLUP_PERIODS, type Rollup, type Store } from '@tidegauge/storage';
-import type { ModelStore } from './model-store.ts';
+import { hourOf, type ModelStore } from './model-store.ts';
 import { METRIC } from './sensors.ts';
 
 type Figures = Pick<Rollup, 'count' | 'min' | 'max' | 'sum'>;
 
 /**
- * What must be true at any time: rollups are exact. Where an hour is marked as changed, they are computed from its readings.
+ * What must be true at any time: rollups are exact, also of readings that were deleted. Where an hour is marked as changed, they
+ * are computed from its readings. Those of hours with readings that came too late are not known.
  *
  * @param isDone whether no hour is marked, so that no readings are needed
+ * @param kept how long readings are kept, microseconds
  */
 export async function* rollupMistakes(
   { rollups }: Store,
-  { rows }: ModelStore,
+  { rows, deleted, written }: ModelStore,
   isDone: boolean,
+  kept: number,
 ): AsyncGenerator<string> {
-  const devices = Map.groupBy(rows.values(), ({ device }) => device);
-  for (const [device, readings] of devices) {
+  const all = [...new Map([...deleted, ...rows]).values()];
+  const isLate = ({ device, time }: Reading): boolean =>
+    time - (time % PERIOD_US.hour) < written.get(hourOf({ device, time }))! - kept;
+  for (const [device, readings] of Map.groupBy(all, ({ device }) => device)) {
+    if (readings.some(isLate)) continue;
     const times = readings.map(({ time }) => time);
     for (const period of ROLLUP_PERIODS) {
       const length = PERIOD_US[period];

@@ -12,7 +12,7 @@ import { Disk } from './disk.ts';
 import { FaultPlan } from './fault-plan.ts';
 import { IngestProcess, QUARANTINE_BYTES } from './ingest-process.ts';
 import { type Certain, judge } from './judge.ts';
-import { ModelStore } from './model-store.ts';
+import { identityOf, ModelStore } from './model-store.ts';
 import type { Mutant } from './mutants.ts';
 import { type End, makePlan, type Plan } from './plan.ts';
 import { Receiver } from './receiver.ts';
@@ -25,11 +25,6 @@ import { realTurn, useWorld } from './world.ts';
 
 /** The system clock at the start, milliseconds since the epoch. */
 const START_MS = Date.UTC(2026, 8, 21);
-/**
- * How far the clocks of sensors are behind when readings are relayed, or have rollups: days are compared up to ten minutes ago,
- * the system clock can step back by two hours, and rollups are those of hours that are over. The next hour begins soon.
- */
-const BEHIND_MS = 3 * 3_600_000 + 60_000;
 /** Days that have all readings, and the one before them, so that this comparison differs from all others. */
 const DAYS = { from: dayOf(START_MS * 1000) - 2, to: dayOf(START_MS * 1000) };
 /** Later than any time of a schedule. */
@@ -130,9 +125,7 @@ class Simulation {
       stream(),
     );
     const options = { time: this.#time, random: stream(), process: () => this.#running };
-    const isBehind = this.#plan.relayBytes > 0 || this.#plan.store.hasRollups;
-    const clock = START_MS - (isBehind ? BEHIND_MS : 0);
-    this.#traffic = new Traffic(this.#plan, this.#sensors, clock, options);
+    this.#traffic = new Traffic(this.#plan, this.#sensors, START_MS - this.#plan.behindMs, options);
     const faults = stream();
     this.#centre = new Centre(this.#time, stream());
     this.#faults = new FaultPlan(this.#plan, {
@@ -214,10 +207,10 @@ class Simulation {
   #start(): void {
     this.#processes++;
     this.#trace.add(this.#time.now, `process ${this.#processes}`);
-    const { ack, isFiltered, alerts, spoolBytes, relayBytes, bounds } = this.#plan;
+    const { ack, isFiltered, alerts, keptMs, spoolBytes, relayBytes, bounds } = this.#plan;
     const { engine, store = (given: Store) => given } = this.#mutant ?? {};
     const process = new IngestProcess({
-      ...{ ack, isFiltered, alerts, spoolBytes, relayBytes, bounds, quarantine: this.#quarantine },
+      ...{ ack, isFiltered, alerts, keptMs, spoolBytes, relayBytes, bounds, quarantine: this.#quarantine },
       notify: this.#receiver.send,
       createStore: (options) => store(this.#store.create(options, engine)),
       kernel: `kernel-${this.#kernel}`,
@@ -321,7 +314,7 @@ class Simulation {
     const { ledger } = process.ledgerFile;
     if (ledger.isUnchecked || this.#sensors.areMissed(ledger)) return false;
     if (!this.#isRelayed(process) || !this.#areAlertsRight(process)) return false;
-    if (!(await this.#areRolledUp(process))) return false;
+    if (!(await this.#areRolledUp(process)) || !this.#areDeleted(process)) return false;
     const centre = process.relay === null ? null : this.#centre;
     const mistakes = judge(this.#sensors, this.#store, centre, process, this.#certain);
     if (mistakes.length > 0) this.#fail(mistakes.join('; '));
@@ -345,7 +338,24 @@ class Simulation {
       mayMiss: isUnknown ? null : isChanged || this.#hadDoubts,
       keepsClocks: !isChanged,
       isSteady: !hasClockSteps,
+      deletedBefore: this.#time.wall * 1000 - this.#keptUs,
     };
+  }
+
+  /** How long readings are kept, microseconds. */
+  get #keptUs(): number {
+    return (this.#plan.keptMs ?? Number.POSITIVE_INFINITY) * 1000;
+  }
+
+  /** Whether retention has deleted all readings that were too old when its last run began. */
+  #areDeleted({ retention }: IngestProcess): boolean {
+    if (retention === null) return true;
+    const { last } = retention;
+    if (last?.result !== 'done') return false;
+    const rows = [...this.#store.rows.values()];
+    const old = rows.filter(({ time }) => time < last.started - this.#keptUs);
+    this.#unsettled = `retention left ${old.map(identityOf)}`;
+    return old.length === 0;
   }
 
   /**
@@ -374,7 +384,7 @@ class Simulation {
   }
 
   async #judgeRollups(store: Store, isDone: boolean): Promise<void> {
-    for await (const mistake of rollupMistakes(store, this.#store, isDone)) this.#fail(mistake);
+    for await (const mistake of rollupMistakes(store, this.#store, isDone, this.#keptUs)) this.#fail(mistake);
   }
 
   /** Whether alerts are those of the readings in the store, and their messages were received. */
