@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { alerts } from '../../src/alerts.ts';
 import { CONFIG } from '../../src/config.ts';
-import { ALL_DASHBOARDS, API_DASHBOARDS, DASHBOARDS } from '../../src/dashboards.ts';
+import { ALL_DASHBOARDS, DASHBOARDS } from '../../src/dashboards.ts';
 import { selectorsOf } from '../../src/promql.ts';
 import { expressionsOf, panelsOf } from '../../src/queries.ts';
 import { RECORDING_RULES } from '../../src/recording-rules.ts';
@@ -113,22 +113,6 @@ test('each job of the table of services leads to a dashboard that has panels for
   const uids = new Set(ALL_DASHBOARDS.map(({ uid }) => uid!));
   for (const [job, uid] of known) assert.ok(uids.has(uid), `${job}: ${uid}`);
   assert.match(JSON.stringify(services.fieldConfig), /\/d\/\$\{__data\.fields\.dashboard\}\?/);
-});
-
-test('PANELS.md has a line for every panel, and no other', () => {
-  const text = readFileSync(join(ROOT, 'dashboards', 'PANELS.md'), 'utf8');
-  const sections = new Map(
-    text
-      .split(/^## /m)
-      .map((section) => [
-        section.slice(0, section.indexOf('\n')),
-        [...section.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell]) => cell!).slice(2),
-      ]),
-  );
-  for (const each of [...DASHBOARDS, ...API_DASHBOARDS]) {
-    const titles = panelsOf(each).map(({ title }) => title);
-    assert.deepEqual(sections.get(each.title!.replace('Tidegauge / ', '')), titles, each.title);
-  }
 });
 
 test('each threshold of an alert is drawn in a panel', () => {
