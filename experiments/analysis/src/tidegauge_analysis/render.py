@@ -267,7 +267,7 @@ class Report:
         return Section('drivers', 'The raw store beside the application', blocks) if blocks else None
 
     def _draw_drivers(self, rows: list[Json], name: str) -> list[Drawing]:
-        """The first rows. Runs with a failure have a separate figure: their latencies would hide those of the others."""
+        """The first rows. Runs with a failure have a separate figure: their latencies would hide others."""
         failed = [row for row in rows if row['factors'].get('fault', 'none') != 'none']
         others = [row for row in rows if row not in failed]
         parts = [(others, name), (failed, f'{name}-failure')]
