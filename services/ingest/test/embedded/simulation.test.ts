@@ -66,7 +66,7 @@ async function inWorlds(
 
 /** Ends the process and the kernel. */
 function losePower({ time, disk }: TestWorld): void {
-  time.endProcess();
+  time.endProcess('process');
   disk.endProcess();
   disk.cutPower();
 }

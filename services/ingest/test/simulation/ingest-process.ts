@@ -29,10 +29,10 @@ import type { FilterOptions } from '../../src/series-filter.ts';
 import type { settings } from '../../src/settings.ts';
 import { Spool } from '../../src/spool.ts';
 import { DATA } from './disk.ts';
-import type { Plan } from './plan.ts';
+import { FIRST_SENSOR, type Keep, type Plan } from './plan.ts';
 import { DEADBAND, METRIC, type Message } from './sensors.ts';
 
-const LOGGER = createLogger('simulation', 'silent');
+export const LOGGER = createLogger('simulation', 'silent');
 export const QUARANTINE_BYTES = 1024 * 1024;
 /** How long a stop waits for the store, milliseconds. */
 const STOP_MS = 7500;
@@ -43,6 +43,8 @@ const CLOCKS = `${DATA}/clocks`;
 const IDENTITY = `${DATA}/identity`;
 const CENTRE = 'http://centre';
 const QUERY = new URLSearchParams();
+/** The name of the process for leases. */
+const HOLDER = 'simulated';
 /** The time between two runs of retention, milliseconds. */
 const RETENTION_MS = 5000;
 /** After this time without a reading, an alert is due, microseconds. */
@@ -60,7 +62,9 @@ export interface ProcessOptions {
   readonly ack: AckPolicy;
   readonly isFiltered: boolean;
   readonly alerts: Plan['alerts'];
-  readonly keptMs: Plan['keptMs'];
+  readonly keep: Plan['keep'];
+  /** Whether another process uses the store too. */
+  readonly isShared: boolean;
   /** Receives a message about an alert. */
   readonly notify: AlertReceiver['send'];
   readonly bounds: Pick<PipelineOptions, 'maxBatch' | 'paceMs' | 'maxInFlight' | 'maxInFlightBytes'>;
@@ -158,7 +162,8 @@ export class IngestProcess {
     const router = new Router(defaultRoutes(ack).map((route) => ({ ...route, filter })));
     this.#relay = this.#openRelay();
     this.#alerts = this.#openAlerts();
-    this.#retention = this.#openRetention();
+    const { keep } = this.#options;
+    this.#retention = keep === null ? null : retentionOf(store, HOLDER, keep);
     const options: PipelineOptions = {
       store,
       storeTrouble: () => store.trouble,
@@ -217,34 +222,18 @@ export class IngestProcess {
   }
 
   #openAlerts(): Alerts | null {
-    const { alerts, notify, mistake } = this.#options;
+    const { alerts, isShared, notify, mistake } = this.#options;
     const store = this.#store;
     if (alerts === null) return null;
     const options: AlertsOptions = {
       rules: rulesOf(alerts),
       store,
-      lease: new StoreLease(store, 'simulated', false),
+      lease: new StoreLease(store, HOLDER, isShared),
       receivers: [{ name: 'model', version: '1', send: notify }],
       logger: LOGGER,
       isReceiving: () => this.#pipeline!.trouble === null && this.#pipeline!.accounts.spooled === 0,
     };
     return new Alerts(mistake.alerts?.(options) ?? options);
-  }
-
-  #openRetention(): Retention | null {
-    const { keptMs } = this.#options;
-    if (keptMs === null) return null;
-    const forever = Number.POSITIVE_INFINITY;
-    const rules = new RetentionRules([], {
-      raw: keptMs * 1000,
-      minute: forever,
-      hour: forever,
-      day: forever,
-    });
-    return new Retention({
-      ...{ store: this.#store, rules: () => rules, limits: { maxBytes: 0, minFreeBytes: 0 }, logger: LOGGER },
-      ...{ holder: 'simulated', everyMs: RETENTION_MS, waitsForRollups: true },
-    });
   }
 
   #startResending(router: Router): void {
@@ -316,8 +305,20 @@ export class IngestProcess {
   }
 }
 
+/** Retention of one process, which deletes readings that are older. */
+export function retentionOf(store: Store, holder: string, { ms, ofFirstMs }: Keep): Retention {
+  const forever = Number.POSITIVE_INFINITY;
+  const raw = (kept: number) => ({ raw: kept * 1000, minute: forever, hour: forever, day: forever });
+  const first = { name: FIRST_SENSOR, devices: FIRST_SENSOR, metrics: null, ...raw(ofFirstMs) };
+  const rules = new RetentionRules(ofFirstMs === ms ? [] : [first], raw(ms));
+  return new Retention({
+    ...{ store, holder, rules: () => rules, limits: { maxBytes: 0, minFreeBytes: 0 }, logger: LOGGER },
+    ...{ everyMs: RETENTION_MS, waitsForRollups: true },
+  });
+}
+
 /** Two rules for values, and one for silence. */
-function rulesOf({ limit, holds }: NonNullable<Plan['alerts']>): readonly AlertRule[] {
+export function rulesOf({ limit, holds }: NonNullable<Plan['alerts']>): readonly AlertRule[] {
   const limits = { above: null, below: null, clearAbove: null, clearBelow: null };
   const all = { severity: 'warning', device: null, metric: METRIC } as const;
   const range = (name: string, own: object): AlertRule => ({

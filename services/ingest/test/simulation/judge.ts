@@ -18,8 +18,8 @@ export interface Certain {
   readonly keepsClocks: boolean;
   /** Whether the system clock never went back. */
   readonly isSteady: boolean;
-  /** The time before which readings can have been deleted, microseconds since the epoch. */
-  readonly deletedBefore: number;
+  /** Whether a reading is so old that it can have been deleted. */
+  readonly mayBeDeleted: (reading: Pick<Reading, 'device' | 'time'>) => boolean;
 }
 
 /**
@@ -37,12 +37,12 @@ export function judge(
   const { mayMiss } = certain;
   const ledger = mayMiss === null ? [] : ledgerMistakes(sensors, store, process, mayMiss);
   const all = [
-    ...rowMistakes(sensors, store, '', certain.deletedBefore),
+    ...rowMistakes(sensors, store, '', certain.mayBeDeleted),
     ...untimedMistakes(sensors, store, certain),
     ...quarantineMistakes(sensors, process),
     ...ledger,
   ];
-  if (centre !== null) all.push(...rowMistakes(sensors, centre, ' at the centre', 0));
+  if (centre !== null) all.push(...rowMistakes(sensors, centre, ' at the centre', () => false));
   return all.slice(0, MOST_NAMED);
 }
 
@@ -51,13 +51,13 @@ function* rowMistakes(
   sensors: Sensors,
   { rows }: Pick<ModelStore, 'rows'>,
   where: string,
-  deletedBefore: number,
+  mayBeDeleted: Certain['mayBeDeleted'],
 ): Generator<string> {
   const { expected, untimed } = sensors;
   for (const [identity, sent] of expected) {
-    const { time, value } = sent;
+    const { value } = sent;
     const found = rows.get(identity);
-    if (found === undefined && (time < deletedBefore || sensors.mayLack(sent))) continue;
+    if (found === undefined && (mayBeDeleted(sent) || sensors.mayLack(sent))) continue;
     if (found === undefined) yield `${identity} was acknowledged and is not stored${where}`;
     else if (found.value !== value)
       yield `${identity} is ${found.value}${where}, and was corrected to ${value}`;

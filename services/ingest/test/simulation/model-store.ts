@@ -15,7 +15,7 @@ import {
   type WriteResult,
 } from '@tidegauge/storage';
 import type { Random } from '@tidegauge/workload';
-import type { VirtualTime } from './virtual-time.ts';
+import type { Owner, VirtualTime } from './virtual-time.ts';
 
 /** Values of readings that the store never accepts. */
 export const REJECTED = -1;
@@ -35,6 +35,7 @@ export interface StoreOptions {
 /** A call that the store has received and not answered. */
 interface Call {
   readonly apply: () => unknown;
+  readonly owner: Owner;
 }
 
 /** The usual longest time until a call has its effect, and then until its answer, milliseconds. */
@@ -60,7 +61,7 @@ export class ModelStore {
   isSlow = false;
   /** The share of calls without an answer. */
   unknown = 0;
-  /** The process has been killed: its further calls do not arrive. */
+  /** The process with messages has been killed: its further calls do not arrive. */
   isFrozen = false;
   readonly #options: StoreOptions;
   readonly #time: VirtualTime;
@@ -126,22 +127,26 @@ export class ModelStore {
     };
   }
 
-  /** The process has ended: the store finishes some of the calls that it received. */
-  endProcess(): void {
-    for (const { apply } of this.#calls) if (this.#random.below(2) === 0) attempt(apply);
-    this.#calls.clear();
-    this.isFrozen = false;
+  /** A process has ended: the store finishes some of the calls that it received. */
+  endProcess(ended: Owner): void {
+    for (const call of this.#calls) {
+      if (call.owner !== ended) continue;
+      if (this.#random.below(2) === 0) attempt(call.apply);
+      this.#calls.delete(call);
+    }
+    if (ended === 'process') this.isFrozen = false;
   }
 
   #call<T>(what: string, apply: () => T): Promise<T> {
     if (this.#isInstant) return Promise.resolve(apply());
-    if (this.isFrozen) return new Promise(() => {});
-    const call = { apply };
+    const { owner } = this.#time;
+    if (this.isFrozen && owner === 'process') return new Promise(() => {});
+    const call = { apply, owner };
     this.#calls.add(call);
     return new Promise((resolve, reject) => {
       // Between its effect and its answer, other calls can have theirs.
-      const answer = (run: () => void) => this.#later('answer', run);
-      this.#later(`store ${what}`, () => {
+      const answer = (run: () => void) => this.#later(owner, 'answer', run);
+      this.#later(owner, `store ${what}`, () => {
         this.#calls.delete(call);
         try {
           const result = this.#answer(apply);
@@ -159,9 +164,9 @@ export class ModelStore {
     return device.includes(' ') ? this.#derived : this.rows;
   }
 
-  #later(what: string, run: () => void): void {
+  #later(owner: Owner, what: string, run: () => void): void {
     const ms = this.#random.double() * CALL_MS * (this.isSlow ? 1 + this.#random.below(SLOW) : 1);
-    this.#time.after(ms, 'process', what, run);
+    this.#time.after(ms, owner, what, run);
   }
 
   #answer<T>(apply: () => T): T {

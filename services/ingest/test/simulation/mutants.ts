@@ -32,12 +32,13 @@ function changed<Part extends 'readings' | 'rollups'>(
   functions: Partial<Store[Part]>,
 ): Store {
   return new Proxy(store, {
-    get(target, name) {
-      if (name === part) return { ...target[part], ...functions };
-      const value = Reflect.get(target, name) as unknown;
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
+    get: (target, name) => (name === part ? { ...target[part], ...functions } : memberOf(target, name)),
   });
+}
+
+function memberOf(store: Store, name: string | symbol): unknown {
+  const value = Reflect.get(store, name) as unknown;
+  return typeof value === 'function' ? value.bind(store) : value;
 }
 
 /** A store with other functions for readings. */
@@ -393,6 +394,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'take all time as an interruption, in which no silence counts',
     process: { alerts: (options) => ({ ...options, isReceiving: () => false }) },
+  },
+  {
+    name: 'take a lease that another process has',
+    store: (store) =>
+      new Proxy(store, {
+        get: (target, name) => (name === 'lease' ? async () => true : memberOf(target, name)),
+      }),
   },
   {
     name: 'do not mark changed hours',

@@ -18,6 +18,21 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
+/** How long readings are kept, milliseconds. There is a rule for one sensor. */
+export interface Keep {
+  readonly ms: number;
+  readonly ofFirstMs: number;
+}
+
+/** The sensor with a rule. Each schedule has it. */
+export const FIRST_SENSOR = 's0';
+
+/** How long the readings of a device are kept, microseconds. */
+export function keptUs(keep: Keep | null, device: string): number {
+  if (keep === null) return Number.POSITIVE_INFINITY;
+  return (device === FIRST_SENSOR ? keep.ofFirstMs : keep.ms) * 1000;
+}
+
 /** What happens in a schedule. A part of the features is in use in each one (swarm testing, Groce et al. 2012). */
 export interface Plan {
   readonly isDirect: boolean;
@@ -52,10 +67,12 @@ export interface Plan {
   readonly relayBytes: number;
   /** Whether readings are left out that are like the last stored one. */
   readonly isFiltered: boolean;
+  /** Whether another process uses the store too, without messages. */
+  readonly hasReplica: boolean;
   /** How far the clocks of sensors are behind, milliseconds. */
   readonly behindMs: number;
-  /** How long readings are kept, milliseconds; null: forever. */
-  readonly keptMs: number | null;
+  /** How long readings are kept; null: forever. */
+  readonly keep: Keep | null;
   /** The limit of two rules, for smaller and for larger values, and how long they must hold. Null: there are no rules. */
   readonly alerts: { readonly limit: number; readonly holds: number } | null;
 }
@@ -80,6 +97,8 @@ const NEXT_HOUR_MS = 60_000;
 /** How long readings are kept that have no rollups, and after the last message the others at most, milliseconds. */
 const KEPT_MS = [10_000, 60_000];
 const KEPT_LONGER_MS = 360_000;
+/** How much longer those of the first sensor are kept at most. */
+const OF_FIRST_MS = 30_000;
 
 export function makePlan(random: Random): Plan {
   const oneOf = <T>(values: readonly T[]): T => values[random.below(values.length)]!;
@@ -137,17 +156,21 @@ export function makePlan(random: Random): Plan {
   const alerts = isOn(0.2) && !plan.hasClockSteps && !isFiltered ? rules : null;
   // What is deleted cannot be compared with a centre, or be the newest reading of a rule.
   const isDeleted = isOn(0.2) && !hasCentre && !plan.hasClockSteps && alerts === null;
-  const pauseMs = hasRollups || isDeleted ? LONG_PAUSE_MS : plan.pauseMs;
+  // It does what has a lease, which lasts some minutes by the clock.
+  const hasLeases = hasRollups || isDeleted || alerts !== null;
+  const hasReplica = isOn(0.3) && hasLeases && !plan.hasClockSteps;
+  const pauseMs = hasRollups || isDeleted || hasReplica ? LONG_PAUSE_MS : plan.pauseMs;
   // Readings of an hour that is deleted in part come too late for its rollups, so all messages come before.
   const keptLonger = BEHIND_MS + (plan.messages * pauseMs) / 2 + random.below(KEPT_LONGER_MS);
-  const keptMs = hasRollups ? keptLonger : oneOf(KEPT_MS);
+  const ms = hasRollups ? keptLonger : oneOf(KEPT_MS);
+  const ofFirstMs = ms + oneOf([0, random.below(OF_FIRST_MS)]);
   const nextHourMs = isDeleted ? 0 : NEXT_HOUR_MS;
   return {
     ...plan,
-    ...{ relayBytes, isFiltered, alerts, pauseMs, faults: [...plan.faults, ...faults] },
+    ...{ relayBytes, isFiltered, alerts, hasReplica, pauseMs, faults: [...plan.faults, ...faults] },
     store: { ...plan.store, hasRollups },
     behindMs: hasCentre || hasRollups ? BEHIND_MS + nextHourMs : 0,
-    keptMs: isDeleted ? keptMs : null,
+    keep: isDeleted ? { ms, ofFirstMs } : null,
     sent: {
       ...plan.sent,
       unset: isUnset && !isDeleted ? 0.5 : 0,
@@ -171,7 +194,8 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.isFiltered) yield { ...plan, isFiltered: false };
   if (plan.relayBytes > 0) yield { ...plan, relayBytes: 0 };
   if (plan.alerts !== null) yield { ...plan, alerts: null };
-  if (plan.keptMs !== null) yield { ...plan, keptMs: null };
+  if (plan.hasReplica) yield { ...plan, hasReplica: false };
+  if (plan.keep !== null) yield { ...plan, keep: null };
   if (plan.store.hasRollups) yield { ...plan, store: { ...plan.store, hasRollups: false } };
   if (plan.sensors > 1) yield { ...plan, sensors: 1 };
   for (const [name, share] of Object.entries(sent))

@@ -27,7 +27,7 @@ export class Receiver {
 
   readonly send = ({ alert, event }: Notice): Promise<void> =>
     new Promise((resolve, reject) => {
-      this.#time.after(this.#random.double() * SEND_MS, 'process', 'notice', () => {
+      this.#time.after(this.#random.double() * SEND_MS, this.#time.owner, 'notice', () => {
         const isKnown = this.#random.double() >= UNKNOWN;
         if (isKnown || this.#random.below(2) === 0) this.#received.add(nameOf(alert, event));
         if (isKnown) resolve();

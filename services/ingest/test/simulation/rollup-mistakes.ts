@@ -1,6 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
 import { PERIOD_US, ROLLUP_PERIODS, type Rollup, type Store } from '@tidegauge/storage';
 import { hourOf, type ModelStore } from './model-store.ts';
+import { type Keep, keptUs } from './plan.ts';
 import { METRIC } from './sensors.ts';
 
 type Figures = Pick<Rollup, 'count' | 'min' | 'max' | 'sum'>;
@@ -10,17 +11,17 @@ type Figures = Pick<Rollup, 'count' | 'min' | 'max' | 'sum'>;
  * are computed from its readings. Those of hours with readings that came too late are not known.
  *
  * @param isDone whether no hour is marked, so that no readings are needed
- * @param kept how long readings are kept, microseconds
+ * @param keep how long readings are kept
  */
 export async function* rollupMistakes(
   { rollups }: Store,
   { rows, deleted, written }: ModelStore,
   isDone: boolean,
-  kept: number,
+  keep: Keep | null,
 ): AsyncGenerator<string> {
   const all = [...new Map([...deleted, ...rows]).values()];
   const isLate = ({ device, time }: Reading): boolean =>
-    time - (time % PERIOD_US.hour) < written.get(hourOf({ device, time }))! - kept;
+    time - (time % PERIOD_US.hour) < written.get(hourOf({ device, time }))! - keptUs(keep, device);
   for (const [device, readings] of Map.groupBy(all, ({ device }) => device)) {
     if (readings.some(isLate)) continue;
     const times = readings.map(({ time }) => time);

@@ -12,10 +12,12 @@ import { Disk } from './disk.ts';
 import { FaultPlan } from './fault-plan.ts';
 import { IngestProcess, QUARANTINE_BYTES } from './ingest-process.ts';
 import { type Certain, judge } from './judge.ts';
+import { Leases } from './leases.ts';
 import { identityOf, ModelStore } from './model-store.ts';
 import type { Mutant } from './mutants.ts';
-import { type End, makePlan, type Plan } from './plan.ts';
+import { type End, keptUs, makePlan, type Plan } from './plan.ts';
 import { Receiver } from './receiver.ts';
+import { Replica } from './replica.ts';
 import { rollupMistakes } from './rollup-mistakes.ts';
 import { Sensors } from './sensors.ts';
 import { Trace } from './trace.ts';
@@ -37,6 +39,8 @@ const ROLLUPS_EVERY = 50;
 /** The longest time without a process, milliseconds. */
 const DOWN_MS = 5000;
 const MOST_ENDS = 4;
+/** The longest time with a replica, and without one, of the time with faults. */
+const REPLICA_SHARE = 0.5;
 /** The errors of a disk that is full or fails. */
 const OF_DISK = /ENOSPC|EIO/;
 
@@ -80,11 +84,14 @@ class Simulation {
   readonly #store: ModelStore;
   readonly #centre: Centre;
   readonly #receiver: Receiver;
+  readonly #leases: Leases;
   readonly #sensors: Sensors;
   readonly #traffic: Traffic;
   readonly #faults: FaultPlan;
   readonly #ends: SeededRandom;
   readonly #nodeRandom: SeededRandom;
+  readonly #replicas: SeededRandom;
+  #replica: Replica | null = null;
   #process: IngestProcess | null = null;
   #processes = 0;
   #endsLeft: number;
@@ -133,6 +140,8 @@ class Simulation {
       ...{ traffic: this.#traffic, random: faults },
     });
     this.#receiver = new Receiver(this.#time, stream());
+    this.#replicas = stream();
+    this.#leases = new Leases(this.#time, (mistake) => this.#fail(mistake));
     this.#endsLeft = this.#plan.ends.length === 0 ? 0 : 1 + this.#ends.below(MOST_ENDS);
     this.#quarantine = this.#quarantineFile();
     this.#limit = this.#faults.end + END_MS;
@@ -149,6 +158,7 @@ class Simulation {
       this.#traffic.start();
       this.#faults.start();
       this.#start();
+      if (this.#plan.hasReplica) this.#planReplica();
       while (this.#failure === null && !(await this.#isOver())) await this.#next();
     } catch (error) {
       this.#fail((error as Error).message);
@@ -186,7 +196,7 @@ class Simulation {
     assert.ok(timer !== null && this.#time.now < this.#limit, `it does not end: ${this.#unsettled}`);
     assert.ok(this.#trace.steps < MOST_STEPS, 'it takes too many steps');
     this.#step(timer.what);
-    if (!this.#disk.isFrozen || timer.owner === 'world') timer.run();
+    if (!this.#disk.isFrozen || timer.owner !== 'process') timer.run();
     await realTurn();
     if (this.#disk.isFrozen) this.#endProcess(this.#end);
     else if (this.#ended !== null) this.#endProcess(this.#ended);
@@ -207,12 +217,22 @@ class Simulation {
   #start(): void {
     this.#processes++;
     this.#trace.add(this.#time.now, `process ${this.#processes}`);
-    const { ack, isFiltered, alerts, keptMs, spoolBytes, relayBytes, bounds } = this.#plan;
+    const {
+      ack,
+      isFiltered,
+      alerts,
+      keep,
+      hasReplica: isShared,
+      spoolBytes,
+      relayBytes,
+      bounds,
+    } = this.#plan;
     const { engine, store = (given: Store) => given } = this.#mutant ?? {};
     const process = new IngestProcess({
-      ...{ ack, isFiltered, alerts, keptMs, spoolBytes, relayBytes, bounds, quarantine: this.#quarantine },
+      ...{ ack, isFiltered, alerts, keep, isShared, spoolBytes, relayBytes, bounds },
+      quarantine: this.#quarantine,
       notify: this.#receiver.send,
-      createStore: (options) => store(this.#store.create(options, engine)),
+      createStore: (options) => this.#leases.watched(store(this.#store.create(options, engine))),
       kernel: `kernel-${this.#kernel}`,
       mistake: this.#mutant?.process ?? {},
       request: (request) => this.#traffic.request(request),
@@ -228,6 +248,40 @@ class Simulation {
       },
       (error: unknown) => this.#broken(process, error),
     );
+  }
+
+  /** The next time of the replica. It is gone when the faults are over, so that the process does its work in the end. */
+  #planReplica(): void {
+    const time = this.#time;
+    const wait = () => this.#replicas.double() * REPLICA_SHARE * this.#faults.end;
+    const end = () => this.#endReplica(this.#replicas.below(2) === 0);
+    time.after(wait(), 'world', 'replica', () => {
+      if (time.now >= this.#faults.end) return;
+      this.#trace.add(time.now, 'start of the replica');
+      const { alerts, keep } = this.#plan;
+      const store = this.#leases.watched(this.#store.create());
+      const replica = new Replica(store, { alerts, keep, notify: this.#receiver.send });
+      this.#replica = replica;
+      time.runAs('replica', () => void replica.start());
+      time.after(Math.min(wait(), this.#faults.end - time.now), 'world', 'end of the replica', end);
+    });
+  }
+
+  /** @param isKilled false: it stops in order first, which can take until the next start of a replica */
+  #endReplica(isKilled: boolean): void {
+    const replica = this.#replica!;
+    const end = () => {
+      this.#replica = null;
+      this.#time.endProcess('replica');
+      this.#store.endProcess('replica');
+      this.#leases.endProcess('replica');
+      this.#planReplica();
+    };
+    if (isKilled) end();
+    else
+      void this.#time.runAs('replica', () =>
+        replica.stop().then(() => this.#time.after(0, 'world', 'stopped', end)),
+      );
   }
 
   /** A process ends itself when its disk fails, and is started again. */
@@ -274,8 +328,9 @@ class Simulation {
     this.#endStep = Number.POSITIVE_INFINITY;
     this.#quarantine = this.#process!.kill(this.#quarantineFile());
     this.#process = null;
-    this.#time.endProcess();
-    this.#store.endProcess();
+    this.#time.endProcess('process');
+    this.#store.endProcess('process');
+    this.#leases.endProcess('process');
     this.#centre.endProcess();
     this.#disk.endProcess();
     this.#traffic.cut();
@@ -309,6 +364,7 @@ class Simulation {
   async #isOver(): Promise<boolean> {
     const process = this.#running;
     if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || process === null) return false;
+    if (this.#replica !== null) return false;
     const { accounts, spool } = process.pipeline!;
     if (accounts.inFlight > 0 || !(spool?.empty ?? true) || process.isStopping) return false;
     const { ledger } = process.ledgerFile;
@@ -330,7 +386,8 @@ class Simulation {
   }
 
   get #certain(): Certain {
-    const { relayBytes, faults, hasClockSteps } = this.#plan;
+    const { relayBytes, faults, hasClockSteps, keep } = this.#plan;
+    const now = this.#time.wall * 1000;
     const isChanged = this.#hadPowerCut || this.#faults.hadDiskFault;
     // With a relay, readings are so late that the ledger needs a sync before it finds them in the store.
     const isUnknown = this.#hadPowerCut && relayBytes > 0 && faults.includes('syncs fail');
@@ -338,13 +395,8 @@ class Simulation {
       mayMiss: isUnknown ? null : isChanged || this.#hadDoubts,
       keepsClocks: !isChanged,
       isSteady: !hasClockSteps,
-      deletedBefore: this.#time.wall * 1000 - this.#keptUs,
+      mayBeDeleted: ({ device, time }) => time < now - keptUs(keep, device),
     };
-  }
-
-  /** How long readings are kept, microseconds. */
-  get #keptUs(): number {
-    return (this.#plan.keptMs ?? Number.POSITIVE_INFINITY) * 1000;
   }
 
   /** Whether retention has deleted all readings that were too old when its last run began. */
@@ -353,7 +405,8 @@ class Simulation {
     const { last } = retention;
     if (last?.result !== 'done') return false;
     const rows = [...this.#store.rows.values()];
-    const old = rows.filter(({ time }) => time < last.started - this.#keptUs);
+    const { keep } = this.#plan;
+    const old = rows.filter(({ device, time }) => time < last.started - keptUs(keep, device));
     this.#unsettled = `retention left ${old.map(identityOf)}`;
     return old.length === 0;
   }
@@ -384,7 +437,8 @@ class Simulation {
   }
 
   async #judgeRollups(store: Store, isDone: boolean): Promise<void> {
-    for await (const mistake of rollupMistakes(store, this.#store, isDone, this.#keptUs)) this.#fail(mistake);
+    for await (const mistake of rollupMistakes(store, this.#store, isDone, this.#plan.keep))
+      this.#fail(mistake);
   }
 
   /** Whether alerts are those of the readings in the store, and their messages were received. */

@@ -1,5 +1,7 @@
-/** The owner of a timer. Those of the process end when it is killed. */
-export type Owner = 'world' | 'process';
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** The owner of a timer. Those of a process end when it is killed. */
+export type Owner = 'world' | 'process' | 'replica';
 
 /** A timer of virtual time. Its methods are those that callers of Node's timers use. */
 export class Timer {
@@ -40,6 +42,8 @@ export class VirtualTime {
   /** The system clock minus the monotonic clock, milliseconds. */
   wallOffset: number;
   readonly #random: () => number;
+  /** Whose code runs, if it is not that of the process with messages. */
+  readonly #owner = new AsyncLocalStorage<Owner>();
   /** The last one fires first. */
   #timers: Timer[] = [];
   #created = 0;
@@ -55,6 +59,16 @@ export class VirtualTime {
     return Math.floor(this.now + this.wallOffset);
   }
 
+  /** The process whose code runs now. */
+  get owner(): Owner {
+    return this.#owner.getStore() ?? 'process';
+  }
+
+  /** Runs code of a process. All that follows from it is of this process. */
+  runAs<T>(owner: Owner, work: () => T): T {
+    return this.#owner.run(owner, work);
+  }
+
   after(ms: number, owner: Owner, what: string, run: () => void): Timer {
     const timer = new Timer(this.now + ms, this.#created++, owner, what, run);
     this.#insert(timer);
@@ -63,12 +77,13 @@ export class VirtualTime {
 
   /** As Node's timers: whole milliseconds, and at least one. */
   timeout(ms: number | undefined, run: () => void): Timer {
-    return this.after(wholeMs(ms), 'process', 'timer', run);
+    return this.after(wholeMs(ms), this.owner, 'timer', this.#owned(run));
   }
 
   interval(ms: number | undefined, run: () => void): Timer {
-    const timer = this.after(wholeMs(ms), 'process', 'interval', () => {
-      run();
+    const owned = this.#owned(run);
+    const timer = this.after(wholeMs(ms), this.owner, 'interval', () => {
+      owned();
       if (!timer.isOpen) return;
       timer.at = this.now + wholeMs(ms);
       timer.order = this.#created++;
@@ -79,16 +94,16 @@ export class VirtualTime {
 
   /** The next turn of the event loop. Operations of the disk and the network can end before it. */
   turn(run: () => void): Timer {
-    return this.after(this.#random() * TURN_MS, 'process', 'turn', run);
+    return this.after(this.#random() * TURN_MS, this.owner, 'turn', this.#owned(run));
   }
 
   cancel(timer: Timer): void {
     timer.isOpen = false;
   }
 
-  /** Ends the timers of the process. */
-  endProcess(): void {
-    this.#timers = this.#timers.filter(({ owner }) => owner === 'world');
+  /** Ends the timers of a process. */
+  endProcess(ended: Owner): void {
+    this.#timers = this.#timers.filter(({ owner }) => owner !== ended);
   }
 
   /** Advances to the next timer; null when there is none. */
@@ -99,6 +114,11 @@ export class VirtualTime {
       return timer;
     }
     return null;
+  }
+
+  #owned(run: () => void): () => void {
+    const owner = this.#owner.getStore();
+    return owner === undefined ? run : () => this.#owner.run(owner, run);
   }
 
   #insert(timer: Timer): void {

@@ -198,19 +198,25 @@ test('a rule that is added is used for the newest values in the store', async (c
   await until(['low a pressure below 1 active']);
 });
 
-test('of two processes one evaluates, also the readings of the other, and the other continues its alerts', async (context) => {
-  const store = await openSqlite(context);
-  let holder: string | null = null;
+/** Leases of processes by their names. `held`: who has the only one. */
+function sharedLease() {
+  const held = { by: null as string | null };
   const lease = (name: string): Lease => ({
     isShared: true,
     renew: async () => {
-      holder ??= name;
-      return holder === name;
+      held.by ??= name;
+      return held.by === name;
     },
     release: async () => {
-      if (holder === name) holder = null;
+      if (held.by === name) held.by = null;
     },
   });
+  return { held, lease };
+}
+
+test('of two processes one evaluates, also the readings of the other, and the other continues its alerts', async (context) => {
+  const store = await openSqlite(context);
+  const { lease } = sharedLease();
   const first = start(context, store, RULES, lease('first'));
   await first.evaluating();
   const second = start(context, store, RULES, lease('second'));
@@ -220,6 +226,37 @@ test('of two processes one evaluates, also the readings of the other, and the ot
   assert.ok(!second.alerts.isEvaluating);
   await first.stop();
   await second.until(['hot a t above 31 active', 'hot b t above 31 active']);
+});
+
+test('a process that lost its lease while it read the store does not write over the state of the next one', async (context) => {
+  const store = await openSqlite(context);
+  const { held, lease } = sharedLease();
+  const read = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const latest: Store['readings']['latest'] = async (devices) => {
+    const found = await store.readings.latest(devices);
+    read.resolve();
+    await answer.promise;
+    return found;
+  };
+  const slow: Store = Object.create(store, { readings: { value: { ...store.readings, latest } } });
+  await commit(store, null, reading('a', 31));
+  const first = start(context, slow, RULES, lease('first'));
+  await read.promise;
+  held.by = null;
+  const second = start(context, store, RULES, lease('second'));
+  await second.until(['hot a t above 31 active']);
+  await commit(store, second.alerts, reading('a', 20));
+  await second.until(['hot a t above 31 cleared']);
+  answer.resolve();
+  await waitUntil('the first to resign', () => !first.alerts.isEvaluating, WAIT);
+  await second.stop();
+  const kept = await store.records.scan(ALERT_TABLE, 'alerts', 64, null);
+  const ended = kept
+    .filter(({ key }) => key.startsWith('alerts-'))
+    .flatMap(({ fields }) => JSON.parse(fields.field0!) as { ended: number | null }[])
+    .map((alert) => alert.ended !== null);
+  assert.deepEqual(ended, [true]);
 });
 
 test('while the store is unavailable, alerts wait and are kept later', async (context) => {

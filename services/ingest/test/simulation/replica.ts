@@ -1,0 +1,65 @@
+// First: modules of ingest take functions of Node when they are loaded.
+import './world.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '@tidegauge/storage';
+import { Alerts } from '../../src/alerts/alerts.ts';
+import { StoreLease } from '../../src/alerts/lease.ts';
+import type { Retention } from '../../src/retention/retention.ts';
+import { RollupWorker } from '../../src/rollup-worker.ts';
+import { LOGGER, type ProcessOptions, retentionOf, rulesOf } from './ingest-process.ts';
+
+/** How long it waits until it opens its store again, milliseconds. */
+const RETRY_MS = 1000;
+const HOLDER = 'replica';
+
+/** Another process with the same store, without messages: what only one of both does at a time, by leases. */
+export class Replica {
+  readonly #store: Store;
+  readonly #options: Pick<ProcessOptions, 'alerts' | 'keep' | 'notify'>;
+  #alerts: Alerts | null = null;
+  #rollups: RollupWorker | null = null;
+  #retention: Retention | null = null;
+  #isStopping = false;
+
+  /** @param store not open yet */
+  constructor(store: Store, options: Pick<ProcessOptions, 'alerts' | 'keep' | 'notify'>) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    while (!(await this.#open())) await sleep(RETRY_MS);
+    if (this.#isStopping) return;
+    const { alerts, keep, notify } = this.#options;
+    if (alerts !== null) {
+      this.#alerts = new Alerts({
+        ...{ rules: rulesOf(alerts), store: this.#store, logger: LOGGER, isReceiving: () => true },
+        lease: new StoreLease(this.#store, HOLDER, true),
+        receivers: [{ name: 'model', version: '1', send: notify }],
+      });
+      this.#alerts.start();
+    }
+    if (this.#store.capabilities.rollups) {
+      this.#rollups = new RollupWorker(this.#store, HOLDER, LOGGER);
+      this.#rollups.start();
+    }
+    this.#retention = keep === null ? null : retentionOf(this.#store, HOLDER, keep);
+    this.#retention?.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#rollups?.stop();
+    await this.#retention?.stop();
+    await this.#alerts?.stop();
+  }
+
+  async #open(): Promise<boolean> {
+    try {
+      await this.#store.open();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
