@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gatherStatistics } from '@tidegauge/loadtests/loading/gather-statistics';
 import { maskUrls } from '@tidegauge/text';
 import { Connections, type OpenRequest } from './connections.ts';
@@ -15,6 +17,11 @@ import type { OperationSet, TrialOperations } from './operation-set.ts';
 import { QuerySet } from './query-set.ts';
 import { RecordSet } from './record-set.ts';
 import { Recorder } from './recorder.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+/** Garbage of a turn that would be collected beside the turns of others, bytes. */
+const MUCH_GARBAGE = 8 * 2 ** 20;
 
 /**
  * The driver program of one table of one driver, for one series after the other. It is a separate process, so that the
@@ -97,7 +104,7 @@ class DriverProgram {
     if (this.#connections.keepsStore) await this.#connections.store();
     this.#run?.close();
     const operations = await this.#set.begin(seed);
-    globalThis.gc?.();
+    collectGarbage();
     const notice =
       noticeAt === undefined
         ? {}
@@ -119,6 +126,7 @@ class Run {
   /** Operations that were not yet read. */
   readonly #lines: Iterator<string>;
   readonly #started = new Date().toISOString();
+  #heapBytes = heapBytes();
   #startedOperations = 0;
   #done = 0;
   #cpuSeconds = 0;
@@ -142,7 +150,15 @@ class Run {
     this.#cpuSeconds += (user + system) / 1e6;
     this.#startedOperations += started;
     this.#done += done;
+    this.#collect();
     return { started };
+  }
+
+  /** V8 collects large garbage with further threads, which would take time of the next turn. */
+  #collect(): void {
+    if (heapBytes() - this.#heapBytes < MUCH_GARBAGE) return;
+    collectGarbage();
+    this.#heapBytes = heapBytes();
   }
 
   async end(): Promise<RunResult> {
@@ -186,6 +202,11 @@ function setOf(request: OpenRequest, connections: Connections, before?: Operatio
     case 'queries':
       return new QuerySet(request, workload, connections);
   }
+}
+
+function heapBytes(): number {
+  const { used_heap_size: used, external_memory: external } = getHeapStatistics();
+  return used + external;
 }
 
 /** The largest resident memory of this process so far, in bytes. */
