@@ -102,6 +102,8 @@ export interface ValidityLimits {
   readonly foreignCpu: number | null;
   /** Largest relative difference of the network's delay from its profile, before and after the run. */
   readonly network: number | null;
+  /** How much longer operations may take after the turns of one partner than after those of others, relative. */
+  readonly carryOver: number | null;
 }
 
 /** Power of one node, in watts. `uncertainty` is relative, 0 to 1. */

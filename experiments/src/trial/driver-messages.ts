@@ -64,8 +64,8 @@ export interface DriverResults {
   readonly restored: null;
   readonly disconnect: null;
   readonly begin: null;
-  /** Operations that were started in this turn. */
-  readonly turn: { readonly started: number };
+  /** Operations that were started in this turn, and how long it took. */
+  readonly turn: { readonly started: number; readonly ms: number };
   readonly end: RunResult;
   /** A few thousand whole lines with the columns `RUN_COLUMNS`. null: there are no more. */
   readonly rows: { readonly text: string | null };

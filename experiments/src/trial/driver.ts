@@ -143,15 +143,17 @@ class Run {
   }: Extract<DriverRequest, { readonly command: 'turn' }>): Promise<DriverResults['turn']> {
     const limits = { count: operations ?? Number.POSITIVE_INFINITY, deadline: performance.now() + ms };
     const before = process.cpuUsage();
+    const begun = performance.now();
     this.#recorder.beginTurn();
     const { started, done } = await this.#operations.turn(limits, this.#recorder);
     this.#recorder.endTurn();
+    const took = performance.now() - begun;
     const { user, system } = process.cpuUsage(before);
     this.#cpuSeconds += (user + system) / 1e6;
     this.#startedOperations += started;
     this.#done += done;
     this.#collect();
-    return { started };
+    return { started, ms: took };
   }
 
   /** V8 collects large garbage with further threads, which would take time of the next turn. */

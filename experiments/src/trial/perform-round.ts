@@ -2,6 +2,7 @@ import { shareOf } from '@tidegauge/loadtests/drivers/closed-model';
 import { seeded } from '@tidegauge/workload';
 import type { FaultRecord, NodeUsage, Pairing, RunDocument } from '../model.ts';
 import { shuffled } from '../shuffled.ts';
+import { CarryOver } from './carry-over.ts';
 import type { RunResult } from './driver-messages.ts';
 import type { DriverProcess } from './driver-process.ts';
 import { runK6Trial } from './k6-trial.ts';
@@ -36,6 +37,9 @@ export interface Performed {
   readonly done: number;
   readonly damaged: number | null;
   readonly damagedNote: string | null;
+  /** How much longer operations took after the turns of one partner, relative; null: not known. */
+  readonly carryOver: number | null;
+  readonly carryOverNote: string | null;
   readonly failure: string | null;
   readonly measured: Measured;
   readonly client: NodeUsage | null;
@@ -87,7 +91,7 @@ export async function performRound(
   await nodeFailure?.settled();
   const performed: Performed[] = [];
   for (const [index, lane] of lanes.entries())
-    performed.push(await lane.result(await monitor.measured(index)));
+    performed.push(await lane.result(await monitor.measured(index), runs));
   return performed;
 }
 
@@ -99,12 +103,14 @@ async function takeTurns(lanes: readonly Lane[], { seed, pairing, monitor }: Rou
   const indexes = [...lanes.keys()];
   const isByOperation = lanes.length > 1 && pairing === 'operation';
   const { turns, partOf } = isByOperation ? byOperation(settings) : bySlice(settings, lanes.length);
+  let before: number | null = null;
   const end = performance.now() + (length.seconds ?? Infinity) * 1000 * lanes.length;
   for (let turn = 0; turn < turns; turn += 1) {
     if (isByOperation && performance.now() > end) return;
     for (const index of shuffled(indexes, random)) {
       const lane = lanes[index]!;
-      await lane.turn(...partOf(turn));
+      await lane.turn(...partOf(turn), before);
+      before = index;
       if (lane.failure !== null) return;
       // Turns of one operation are shorter than the steps of the counters.
       if (!isByOperation) await monitor.lap(index);
@@ -117,7 +123,7 @@ interface Division {
   /** Infinity: until the end of the run. */
   readonly turns: number;
   /** The operations, or the milliseconds, of a turn. Turns count from 0. */
-  partOf(turn: number): Parameters<Lane['turn']>;
+  partOf(turn: number): readonly [operations: number | null, ms: number | null];
 }
 
 function byOperation({ length }: TrialSettings): Division {
@@ -140,6 +146,7 @@ class Lane {
   readonly #run: RunOnTable;
   readonly #options: RoundOptions;
   readonly #deadlineMs: number;
+  readonly #carryOver = new CarryOver();
   #busyMs = 0;
   #k6: Awaited<ReturnType<typeof runK6Trial>> | null = null;
   #result: RunResult | null = null;
@@ -172,8 +179,11 @@ class Lane {
     });
   }
 
-  /** @param ms how long operations may be started; null: until the deadline of the run */
-  async turn(operations: number | null, ms: number | null): Promise<void> {
+  /**
+   * @param ms how long operations may be started; null: until the deadline of the run
+   * @param before whose turn was before; null: it is the first one
+   */
+  async turn(operations: number | null, ms: number | null, before: number | null): Promise<void> {
     const { table, csvPath } = this.#run;
     const { seed, signal, nodeFailure } = this.#options;
     const left = Math.max(0, this.#deadlineMs - this.#busyMs);
@@ -184,12 +194,13 @@ class Lane {
         this.#k6 = await runK6Trial(table, { seed, csvPath, spill, deadlineMs: left, signal });
         return;
       }
-      await table.program.request(
+      const done = await table.program.request(
         { command: 'turn', operations, ms: ms ?? left },
         left + GRACE_MS,
         signal,
         () => nodeFailure?.begin(),
       );
+      if (before !== null && done.started > 0) this.#carryOver.add(before, done.ms / done.started);
     });
     this.#busyMs += performance.now() - begun;
   }
@@ -203,8 +214,8 @@ class Lane {
     });
   }
 
-  /** Writes the operations and checks the sample of records. */
-  async result(measured: Measured): Promise<Performed> {
+  /** Writes the operations and checks the sample of records. @param partners all runs of the round */
+  async result(measured: Measured, partners: readonly RunOnTable[]): Promise<Performed> {
     const run = this.#result;
     const { table, csvPath } = this.#run;
     const { seed, signal, nodeFailure } = this.#options;
@@ -238,6 +249,7 @@ class Lane {
       done: run?.done ?? 0,
       damaged,
       damagedNote: damagedNote ?? 'no record was checked',
+      ...this.#carried(partners),
       failure: this.failure,
       // The processor time of a driver that died is not known, and would count as that of other processes.
       measured: run === null ? { ...measured, foreignCpu: null } : measured,
@@ -256,6 +268,13 @@ class Lane {
               lost,
             },
     };
+  }
+
+  #carried(partners: readonly RunOnTable[]): Pick<Performed, 'carryOver' | 'carryOverNote'> {
+    const found = this.#carryOver.largest();
+    if (found === null) return { carryOver: null, carryOverNote: 'there are too few turns' };
+    const { name } = partners[found.after]!.table;
+    return { carryOver: found.share, carryOverNote: found.share === 0 ? null : `after the turns of ${name}` };
   }
 
   /** Does a step. Its failure is that of the run. */

@@ -19,6 +19,9 @@ export interface Evidence {
   /** Wrong values: of reads during the run, and of the sample of records after it. */
   readonly damaged: number | null;
   readonly damagedNote: string | null;
+  /** How much longer operations took after the turns of one partner, relative; null: not known. */
+  readonly carryOver: number | null;
+  readonly carryOverNote: string | null;
   /** Why the driver did not complete the run. null: it did. */
   readonly failure: string | null;
   readonly measured: Measured;
@@ -50,6 +53,7 @@ export function judge(evidence: Evidence): readonly Check[] {
     atMost('swap', measured.swapBytes, limits.swapBytes, 'bytes', missing),
     atMost('foreignCpu', measured.foreignCpu, limits.foreignCpu, 'share', missing),
     networkCheck(evidence),
+    atMost('carryOver', evidence.carryOver, limits.carryOver, 'share', evidence.carryOverNote),
   ];
 }
 

@@ -36,6 +36,7 @@ const NO_LIMITS = {
   swapBytes: null,
   foreignCpu: null,
   network: null,
+  carryOver: null,
 };
 
 const STUDY: Study = {

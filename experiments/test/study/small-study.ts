@@ -72,6 +72,7 @@ export function smallPlan(options: SmallOptions = {}): Plan {
       swapBytes: null,
       foreignCpu: null,
       network: null,
+      carryOver: null,
     },
     requeue,
     energy: null,

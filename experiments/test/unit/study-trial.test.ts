@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { CarryOver } from '@tidegauge/experiments/trial/carry-over';
 import { energyOf } from '@tidegauge/experiments/trial/energy';
 import { readExporter } from '@tidegauge/experiments/trial/exporter';
 import {
@@ -22,7 +23,7 @@ import { SampledWrites } from '@tidegauge/experiments/trial/sampled-writes';
 import { strongReadUrl } from '@tidegauge/experiments/trial/strong-reads';
 import { parseThrottled } from '@tidegauge/experiments/trial/throttling';
 import { type Evidence, judge } from '@tidegauge/experiments/trial/validity';
-import { initialRecords, parseWorkload, type Values } from '@tidegauge/workload';
+import { initialRecords, parseWorkload, seeded, type Values } from '@tidegauge/workload';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-trial-unit-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -39,6 +40,7 @@ const EVIDENCE: Evidence = {
     swapBytes: 0,
     foreignCpu: 0.1,
     network: 0.2,
+    carryOver: 0.5,
   },
   planned: 1000,
   started: 1000,
@@ -48,6 +50,8 @@ const EVIDENCE: Evidence = {
   rate: 100,
   damaged: 0,
   damagedNote: null,
+  carryOver: 0.1,
+  carryOverNote: null,
   failure: null,
   profile: { delayMs: 20, jitterMs: 0, loss: 0, kilobitsPerSecond: null },
   measured: {
@@ -80,6 +84,7 @@ const BROKEN: readonly (readonly [rule: string, change: Partial<Evidence>, measu
   ['swap', { measured: { ...EVIDENCE.measured, swapBytes: 4096 } }, 4096],
   ['foreignCpu', { measured: { ...EVIDENCE.measured, foreignCpu: 0.11 } }, 0.11],
   ['network', { measured: { ...EVIDENCE.measured, roundTripMs: { before: 20, after: 26 } } }, 0.3],
+  ['carryOver', { carryOver: 1.9 }, 1.9],
 ];
 
 test('each rule finds its own problem, with the measured value', () => {
@@ -108,6 +113,23 @@ test('a rule without a limit measures and does not judge, and those of the drive
     assert.equal(check.measured, measured);
     assert.equal(check.ok, !['driver', 'recorded'].includes(rule));
   }
+});
+
+test('what the turns of one partner leave to the next one is found', () => {
+  const random = seeded(1);
+  const measure = (factor: number, turns: number): ReturnType<CarryOver['largest']> => {
+    const found = new CarryOver();
+    for (let turn = 0; turn < turns; turn++) {
+      const before = random.below(6);
+      found.add(before, Math.exp(random.double()) * (before === 4 ? factor : 1));
+    }
+    return found.largest();
+  };
+  const { share, after } = measure(2, 600)!;
+  assert.equal(after, 4);
+  assert.ok(share > 0.7 && share < 1.4, `${share}`);
+  for (let repeated = 0; repeated < 100; repeated++) assert.equal(measure(1, 600)!.share, 0);
+  assert.equal(measure(2, 20), null);
 });
 
 test('a value that is not known here is reported, and the run stays valid', () => {
