@@ -13,7 +13,7 @@ const LIMITS: ValidityLimits = {
   swapBytes: 16 * 2 ** 20,
   foreignCpu: 0.25,
   network: 0.2,
-  carryOver: 0.5,
+  carryOver: 1,
 };
 
 /** The limits of the validity rules: those of the file, and the defaults. */
