@@ -16,7 +16,7 @@ import { type Measured, Monitor } from './monitor.ts';
 import { NodeFailure } from './node-failure.ts';
 import { type Performed, performRound, spillOf } from './perform-round.ts';
 import { writeRunFile } from './run-file.ts';
-import { endWaiting, SeriesTable } from './series-table.ts';
+import { endWaiting, hasWaiting, SeriesTable } from './series-table.ts';
 import { trialSeed, trialSettings } from './trial-workload.ts';
 import { duringFault, judge } from './validity.ts';
 
@@ -159,7 +159,8 @@ class Round implements OpenRound {
       valid: checks.every(({ ok }) => ok),
       checks,
       nodes,
-      storedBytes: measured.storedBytes,
+      // Those of other tables are not of these records.
+      storedBytes: hasWaiting(member.deployment) ? null : measured.storedBytes,
       energy: this.#energy(nodes, measured, done),
       ...(performed.fault === null ? {} : { fault: performed.fault }),
       csv,

@@ -229,6 +229,11 @@ export class SeriesTable {
   }
 }
 
+/** Whether a deployment has tables that wait for another series. */
+export function hasWaiting(deployment: Deployment): boolean {
+  return (waiting.get(deployment)?.size ?? 0) > 0;
+}
+
 /** Ends the tables of a deployment that wait for another series. */
 export async function endWaiting(deployment: Deployment, drops: boolean): Promise<void> {
   const all = waiting.get(deployment);

@@ -289,7 +289,7 @@ test('a read-modify-write is one operation with two parts, and a reused table is
 });
 
 test('a reused table is that of the next series with the same records, and has its writes', async (t) => {
-  const deployment = await deploy(t, 'sqlite');
+  const deployment = { ...(await deploy(t, 'sqlite')), storedBytes: async () => 1000 };
   const seriesWith = (easy: Combination) => open(t, deployment, seriesOf(easy, 'reuse'));
   const loadsOf = async (series: SingleSeries) => (await series.load(1)).map(({ driver }) => driver);
   const first = await seriesWith({ workload: 'a' });
@@ -306,10 +306,13 @@ test('a reused table is that of the next series with the same records, and has i
     // A field that the first series has written is not damaged.
     assert.ok(document.valid, JSON.stringify(document.checks));
     assert.equal(new Set(rowsOf(csvPath).map(({ thread }) => thread)).size, 5);
+    assert.deepEqual(document.storedBytes, { before: 1000, after: 1000 });
   }
   await second.close(false);
   const larger = await seriesWith({ workload: 'a', length: 30 });
   assert.deepEqual(await loadsOf(larger), ['raw', 'app']);
+  // The tables of the series before are on the disk too.
+  assert.equal((await runOnce(larger, 'raw')).document.storedBytes, null);
   await larger.close(false);
   const last = await seriesWith({ workload: 'a' });
   assert.deepEqual(await loadsOf(last), []);
