@@ -150,7 +150,7 @@ export class Alerts {
     if (this.#isEvaluating) {
       this.#pendingDue = 0;
       this.#markDue = 0;
-      await this.#saveLast().catch((error) => this.#fail(error));
+      await this.#save(performance.now()).catch((error) => this.#fail(error));
     }
     this.#resign();
     await this.#options.lease.release();
@@ -218,9 +218,7 @@ export class Alerts {
       this.#evaluator!.tick(wall, this.#receiving.since);
       if (!this.#options.lease.isShared) this.#until = Math.max(this.#until, wall - SETTLE);
     }
-    // What was read from a slow store can be old, and another process continues with the state.
-    if (await this.#options.lease.renew()) await this.#save(elapsed);
-    else this.#resign();
+    await this.#save(elapsed);
   }
 
   /** Continues with the state in the store. Readings that arrive in the meantime wait. */
@@ -336,7 +334,12 @@ export class Alerts {
     }
   }
 
+  /** Keeps what changed. What was read from a slow store can be old: another process can have taken the lease meanwhile. */
   async #save(elapsed: number): Promise<void> {
+    if (!(await this.#options.lease.renew())) {
+      this.#resign();
+      return;
+    }
     const notices = this.#unkept.length;
     if (this.#state.isDirty) await this.#state.save(this.book.all());
     for (const notice of this.#unkept.splice(0, notices)) this.#send(notice);
@@ -362,10 +365,6 @@ export class Alerts {
     const index = alert.due.indexOf(`${channel}:${event}`);
     if (index >= 0) alert.due.splice(index, 1);
     this.#state.touch(alert);
-  }
-
-  async #saveLast(): Promise<void> {
-    if (await this.#options.lease.renew()) await this.#save(performance.now());
   }
 
   #longPending() {

@@ -22,7 +22,7 @@ import { startResending } from '../../src/resend/start-resending.ts';
 import { Retention } from '../../src/retention/retention.ts';
 import { RetentionRules } from '../../src/retention/rules.ts';
 import { RollupWorker } from '../../src/rollup-worker.ts';
-import { type AckPolicy, Router } from '../../src/routes.ts';
+import { Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
 import { SensorClocksFile } from '../../src/sensor-clocks-file.ts';
 import type { FilterOptions } from '../../src/series-filter.ts';
@@ -50,24 +50,17 @@ const RETENTION_MS = 5000;
 /** After this time without a reading, an alert is due, microseconds. */
 const QUIET_US = 10_000_000;
 
-export interface ProcessOptions {
+export interface ProcessOptions
+  extends Pick<
+    Plan,
+    'ack' | 'alerts' | 'bounds' | 'hasReplica' | 'isFiltered' | 'keep' | 'relayBytes' | 'spoolBytes'
+  > {
   /** Creates a store that is not open. */
   readonly createStore: (options: OpenOptions) => Store;
   /** The real file of the quarantine. */
   readonly quarantine: string;
-  /** 0: no spool. */
-  readonly spoolBytes: number;
-  /** 0: nothing is relayed. */
-  readonly relayBytes: number;
-  readonly ack: AckPolicy;
-  readonly isFiltered: boolean;
-  readonly alerts: Plan['alerts'];
-  readonly keep: Plan['keep'];
-  /** Whether another process uses the store too. */
-  readonly isShared: boolean;
   /** Receives a message about an alert. */
   readonly notify: AlertReceiver['send'];
-  readonly bounds: Pick<PipelineOptions, 'maxBatch' | 'paceMs' | 'maxInFlight' | 'maxInFlightBytes'>;
   /** The boot of the kernel. */
   readonly kernel: string;
   /** Sends a request for missing readings. Returns false when nobody can receive it. */
@@ -222,17 +215,10 @@ export class IngestProcess {
   }
 
   #openAlerts(): Alerts | null {
-    const { alerts, isShared, notify, mistake } = this.#options;
-    const store = this.#store;
+    const { alerts, hasReplica: isShared, notify, mistake } = this.#options;
     if (alerts === null) return null;
-    const options: AlertsOptions = {
-      rules: rulesOf(alerts),
-      store,
-      lease: new StoreLease(store, HOLDER, isShared),
-      receivers: [{ name: 'model', version: '1', send: notify }],
-      logger: LOGGER,
-      isReceiving: () => this.#pipeline!.trouble === null && this.#pipeline!.accounts.spooled === 0,
-    };
+    const isReceiving = () => this.#pipeline!.trouble === null && this.#pipeline!.accounts.spooled === 0;
+    const options = alertsOf(alerts, { store: this.#store, holder: HOLDER, isShared, notify, isReceiving });
     return new Alerts(mistake.alerts?.(options) ?? options);
   }
 
@@ -317,8 +303,26 @@ export function retentionOf(store: Store, holder: string, { ms, ofFirstMs }: Kee
   });
 }
 
+interface AlertParts extends Pick<AlertsOptions, 'store' | 'isReceiving'> {
+  readonly holder: string;
+  readonly isShared: boolean;
+  readonly notify: AlertReceiver['send'];
+}
+
+/** The alerts of one process. */
+export function alertsOf(
+  plan: NonNullable<Plan['alerts']>,
+  { store, isReceiving, holder, isShared, notify }: AlertParts,
+): AlertsOptions {
+  return {
+    ...{ rules: rulesOf(plan), store, isReceiving, logger: LOGGER },
+    lease: new StoreLease(store, holder, isShared),
+    receivers: [{ name: 'model', version: '1', send: notify }],
+  };
+}
+
 /** Two rules for values, and one for silence. */
-export function rulesOf({ limit, holds }: NonNullable<Plan['alerts']>): readonly AlertRule[] {
+function rulesOf({ limit, holds }: NonNullable<Plan['alerts']>): readonly AlertRule[] {
   const limits = { above: null, below: null, clearAbove: null, clearBelow: null };
   const all = { severity: 'warning', device: null, metric: METRIC } as const;
   const range = (name: string, own: object): AlertRule => ({

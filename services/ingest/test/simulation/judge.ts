@@ -46,7 +46,10 @@ export function judge(
   return all.slice(0, MOST_NAMED);
 }
 
-/** Each acknowledged reading that no filter left out, and that is not too old, is there once, with its last correction, and nothing else is. */
+/**
+ * Each acknowledged reading that no filter left out, and that is not too old, is there once, with its last correction, and nothing
+ * else is.
+ */
 function* rowMistakes(
   sensors: Sensors,
   { rows }: Pick<ModelStore, 'rows'>,

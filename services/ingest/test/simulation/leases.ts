@@ -1,4 +1,5 @@
 import type { Store } from '@tidegauge/storage';
+import { changedStore } from './changed-store.ts';
 import type { Owner, VirtualTime } from './virtual-time.ts';
 
 interface Held {
@@ -28,13 +29,7 @@ export class Leases {
       if (has) this.#take(name, holder, begun + ms);
       return has;
     };
-    return new Proxy(store, {
-      get(target, name) {
-        if (name === 'lease') return lease;
-        const value = Reflect.get(target, name) as unknown;
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
+    return changedStore(store, { lease });
   }
 
   /** A process has ended, and does nothing with its leases any more. */

@@ -198,7 +198,7 @@ export class ModelStore {
       const identity = identityOf(reading);
       if (rows.get(identity)?.value === reading.value) duplicate++;
       rows.set(identity, reading);
-      this.written.set(hourOf(reading), this.#time.wall * 1000);
+      this.written.set(`${reading.device} ${hourOf(reading)}`, this.#time.wall * 1000);
       const { device, boot, seq } = reading;
       if (boot !== null && seq !== null) numbersIn(this.accepted, device, boot).add(seq);
     }
@@ -256,9 +256,9 @@ export function identityOf({ device, metric, time }: Pick<Reading, 'device' | 'm
   return `${device} ${metric} ${time}`;
 }
 
-/** The name of the hour of a reading in `written`. */
-export function hourOf({ device, time }: Pick<Reading, 'device' | 'time'>): string {
-  return `${device} ${time - (time % PERIOD_US.hour)}`;
+/** The begin of the hour of a reading, microseconds since the epoch. */
+export function hourOf({ time }: Pick<Reading, 'time'>): number {
+  return time - (time % PERIOD_US.hour);
 }
 
 /** The set of a device and boot, which is created if it does not exist. */

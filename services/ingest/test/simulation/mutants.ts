@@ -7,6 +7,7 @@ import { type Route, Router } from '../../src/routes.ts';
 import { SensorClocks, timedAtReceipt } from '../../src/sensor-clocks.ts';
 import type { SpoolEntry } from '../../src/spool-entry.ts';
 import type { Centre } from './centre.ts';
+import { changedStore } from './changed-store.ts';
 import type { Disk } from './disk.ts';
 import type { Mistake } from './ingest-process.ts';
 
@@ -25,25 +26,9 @@ export interface Mutant {
 type Send = Centre['fetch'];
 type Write = (batch: readonly Reading[]) => Promise<WriteResult>;
 
-/** A store with other functions of one part. */
-function changed<Part extends 'readings' | 'rollups'>(
-  store: Store,
-  part: Part,
-  functions: Partial<Store[Part]>,
-): Store {
-  return new Proxy(store, {
-    get: (target, name) => (name === part ? { ...target[part], ...functions } : memberOf(target, name)),
-  });
-}
-
-function memberOf(store: Store, name: string | symbol): unknown {
-  const value = Reflect.get(store, name) as unknown;
-  return typeof value === 'function' ? value.bind(store) : value;
-}
-
 /** A store with other functions for readings. */
 function withReadings(store: Store, functions: Partial<Store['readings']>): Store {
-  return changed(store, 'readings', functions);
+  return changedStore(store, { readings: { ...store.readings, ...functions } });
 }
 
 /** A store with another `write`. */
@@ -397,10 +382,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take a lease that another process has',
-    store: (store) =>
-      new Proxy(store, {
-        get: (target, name) => (name === 'lease' ? async () => true : memberOf(target, name)),
-      }),
+    store: (store) => changedStore(store, { lease: async () => true }),
   },
   {
     name: 'do not mark changed hours',
@@ -425,8 +407,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'delete readings before they are in rollups',
     firstSeed: 800,
     store: (store) =>
-      changed(store, 'rollups', {
-        status: async () => ({ ...(await store.rollups.status()), oldestHour: null }),
+      changedStore(store, {
+        rollups: {
+          ...store.rollups,
+          status: async () => ({ ...(await store.rollups.status()), oldestHour: null }),
+        },
       }),
   },
   {

@@ -158,7 +158,7 @@ export function makePlan(random: Random): Plan {
   const isDeleted = isOn(0.2) && !hasCentre && !plan.hasClockSteps && alerts === null;
   // It does what has a lease, which lasts some minutes by the clock.
   const hasLeases = hasRollups || isDeleted || alerts !== null;
-  const hasReplica = isOn(0.3) && hasLeases && !plan.hasClockSteps;
+  const hasReplica = isOn(0.3) && hasLeases;
   const pauseMs = hasRollups || isDeleted || hasReplica ? LONG_PAUSE_MS : plan.pauseMs;
   // Readings of an hour that is deleted in part come too late for its rollups, so all messages come before.
   const keptLonger = BEHIND_MS + (plan.messages * pauseMs) / 2 + random.below(KEPT_LONGER_MS);

@@ -3,10 +3,9 @@ import './world.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@tidegauge/storage';
 import { Alerts } from '../../src/alerts/alerts.ts';
-import { StoreLease } from '../../src/alerts/lease.ts';
 import type { Retention } from '../../src/retention/retention.ts';
 import { RollupWorker } from '../../src/rollup-worker.ts';
-import { LOGGER, type ProcessOptions, retentionOf, rulesOf } from './ingest-process.ts';
+import { alertsOf, LOGGER, type ProcessOptions, retentionOf } from './ingest-process.ts';
 
 /** How long it waits until it opens its store again, milliseconds. */
 const RETRY_MS = 1000;
@@ -32,11 +31,8 @@ export class Replica {
     if (this.#isStopping) return;
     const { alerts, keep, notify } = this.#options;
     if (alerts !== null) {
-      this.#alerts = new Alerts({
-        ...{ rules: rulesOf(alerts), store: this.#store, logger: LOGGER, isReceiving: () => true },
-        lease: new StoreLease(this.#store, HOLDER, true),
-        receivers: [{ name: 'model', version: '1', send: notify }],
-      });
+      const parts = { store: this.#store, holder: HOLDER, isShared: true, notify, isReceiving: () => true };
+      this.#alerts = new Alerts(alertsOf(alerts, parts));
       this.#alerts.start();
     }
     if (this.#store.capabilities.rollups) {

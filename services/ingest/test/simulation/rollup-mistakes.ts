@@ -20,8 +20,11 @@ export async function* rollupMistakes(
   keep: Keep | null,
 ): AsyncGenerator<string> {
   const all = [...new Map([...deleted, ...rows]).values()];
-  const isLate = ({ device, time }: Reading): boolean =>
-    time - (time % PERIOD_US.hour) < written.get(hourOf({ device, time }))! - keptUs(keep, device);
+  const isLate = (reading: Reading): boolean => {
+    const { device } = reading;
+    const hour = hourOf(reading);
+    return hour < written.get(`${device} ${hour}`)! - keptUs(keep, device);
+  };
   for (const [device, readings] of Map.groupBy(all, ({ device }) => device)) {
     if (readings.some(isLate)) continue;
     const times = readings.map(({ time }) => time);

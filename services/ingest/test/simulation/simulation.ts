@@ -217,19 +217,9 @@ class Simulation {
   #start(): void {
     this.#processes++;
     this.#trace.add(this.#time.now, `process ${this.#processes}`);
-    const {
-      ack,
-      isFiltered,
-      alerts,
-      keep,
-      hasReplica: isShared,
-      spoolBytes,
-      relayBytes,
-      bounds,
-    } = this.#plan;
     const { engine, store = (given: Store) => given } = this.#mutant ?? {};
     const process = new IngestProcess({
-      ...{ ack, isFiltered, alerts, keep, isShared, spoolBytes, relayBytes, bounds },
+      ...this.#plan,
       quarantine: this.#quarantine,
       notify: this.#receiver.send,
       createStore: (options) => this.#leases.watched(store(this.#store.create(options, engine))),
@@ -258,9 +248,8 @@ class Simulation {
     time.after(wait(), 'world', 'replica', () => {
       if (time.now >= this.#faults.end) return;
       this.#trace.add(time.now, 'start of the replica');
-      const { alerts, keep } = this.#plan;
       const store = this.#leases.watched(this.#store.create());
-      const replica = new Replica(store, { alerts, keep, notify: this.#receiver.send });
+      const replica = new Replica(store, { ...this.#plan, notify: this.#receiver.send });
       this.#replica = replica;
       time.runAs('replica', () => void replica.start());
       time.after(Math.min(wait(), this.#faults.end - time.now), 'world', 'end of the replica', end);
