@@ -1,6 +1,6 @@
 import { YEARS } from '@tidegauge/loadtests/operations/fleet';
 import { type QueryName, ReadLoad } from '@tidegauge/loadtests/operations/read-load';
-import { allLevels, runLength, type StudyWorkload, schemeOf, workloadOf } from './levels.ts';
+import { allLevels, runLength, type StudyWorkload, schemeOf, sharesTables, workloadOf } from './levels.ts';
 import type {
   Combination,
   DeploymentPlan,
@@ -114,17 +114,19 @@ export function estimate(plan: Plan, history: History = { runs: [] }): Estimate 
     const { nodes } = allLevels(study, deployment.hard);
     let seconds = startSeconds + secondsPerNode * Number(nodes);
     let largest = 0;
+    let shared = 0;
     const loaded = new Set<string>();
     for (const [index, series] of deployment.series.entries()) {
       const runs = series.trials - 1 + warmUpRuns(study, series, index === 0);
       const cost = costOf(study, deployment, series, runs, known, loaded);
       seconds += cost.seconds;
       archiveBytes += cost.archiveBytes;
-      largest = Math.max(largest, cost.storeBytes);
+      if (cost.isKept) shared += cost.storeBytes;
+      else largest = Math.max(largest, cost.storeBytes);
       planned += series.drivers.length;
       measured += cost.measured;
     }
-    storeBytes = Math.max(storeBytes, largest);
+    storeBytes = Math.max(storeBytes, shared + largest);
     deployments.set(deployment.id, seconds);
   }
   return {
@@ -143,7 +145,10 @@ const OF_TABLE = new Set(['records', 'fields', 'length', 'consistency', 'fault']
 interface Cost {
   readonly seconds: number;
   readonly archiveBytes: number;
+  /** Those of the tables that it loads. */
   readonly storeBytes: number;
+  /** Whether these tables stay for other series. */
+  readonly isKept: boolean;
   /** Drivers whose time is from earlier results. */
   readonly measured: number;
 }
@@ -186,27 +191,33 @@ function costOf(
   const rows = 1 + (ROWS_PER_READ_MODIFY_WRITE - 1) * (mix.readModifyWrite ?? 0);
   const inserted = (mix.insert ?? 0) * operations * (state === 'reuse' ? runs : 1);
   const record = bytesOfRecord(levels, workload);
-  const tables = workload.set === 'queries' ? 1 : drivers.length;
+  const tables = workload.set === 'queries' ? 1 : loaders.length;
   const copies = Number(levels.rf) * (state === 'restore' ? 2 : 1);
   return {
     seconds,
     archiveBytes: drivers.length * runs * (operations * rows * BYTES_PER_OPERATION + BYTES_PER_RUN),
     storeBytes: tables * (records + inserted) * record * copies * STORE_FACTOR,
+    isKept: sharesTables(series, workload),
     measured,
   };
 }
 
 /** Drivers that load a table: all, or those that need data that no earlier series of the deployment has left to them. */
 function loadersOf(
-  { drivers, state }: SeriesPlan,
+  series: SeriesPlan,
   workload: StudyWorkload,
   levels: Combination,
   shared: Set<string>,
 ): readonly Driver[] {
-  const isNew = (name: string): boolean => !shared.has(name) && shared.add(name).has(name);
+  const isNew = (name: string): boolean => {
+    const isThere = shared.has(name);
+    shared.add(name);
+    return !isThere;
+  };
+  const { drivers } = series;
   if (workload.set === 'queries')
     return isNew(`${workload.size} ${workload.volume}`) ? drivers.slice(0, 1) : [];
-  if (workload.set !== 'records' || state !== 'reuse') return drivers;
+  if (!sharesTables(series, workload)) return drivers;
   const isOfTable = ([name]: [string, unknown]): boolean => OF_TABLE.has(name) || name.startsWith('url.');
   const table = JSON.stringify(Object.entries(levels).filter(isOfTable));
   return drivers.filter((driver) => isNew(`${driver} ${table}`));

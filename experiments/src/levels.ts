@@ -13,7 +13,7 @@ import {
   secondsOf,
   UNSET,
 } from './file/factors.ts';
-import type { Combination, Driver, Level, Study } from './model.ts';
+import type { Combination, Driver, Level, SeriesPlan, Study } from './model.ts';
 import type { OperationType } from './operation-names.ts';
 
 /** The levels of all factors: those that are fixed, and those of a combination. */
@@ -88,6 +88,11 @@ export interface QueriesWorkload extends Mixed {
   readonly size: number;
   /** Percent of the readings that are loaded. */
   readonly volume: number;
+}
+
+/** Whether other series of a deployment use the tables of a series as it leaves them. */
+export function sharesTables({ state }: Pick<SeriesPlan, 'state'>, { set }: StudyWorkload): boolean {
+  return state === 'reuse' && set === 'records';
 }
 
 /** The end of a run: after so many operations of all threads together, or after a time. */

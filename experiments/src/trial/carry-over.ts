@@ -1,3 +1,5 @@
+import { meanWithVariance } from '@tidegauge/loadtests/results/student';
+
 /** Fewest turns after one partner, and after the others, that are compared. */
 const FEWEST = 10;
 /** A difference counts when it is so many of its standard errors. */
@@ -32,18 +34,12 @@ export class CarryOver {
     for (const [after, logs] of this.#logs) {
       const others = [...this.#logs].flatMap(([other, list]) => (other === after ? [] : list));
       if (logs.length < FEWEST || others.length < FEWEST) continue;
-      const [own, rest] = [momentsOf(logs), momentsOf(others)];
+      const [own, rest] = [meanWithVariance(logs), meanWithVariance(others)];
       const difference = own.mean - rest.mean;
-      const isClear = difference > CLEAR * Math.hypot(own.error, rest.error);
+      const isClear = difference > CLEAR * Math.sqrt(own.variance + rest.variance);
       const share = isClear ? Math.exp(difference) - 1 : 0;
       if (found === null || share > found.share) found = { share, after };
     }
     return found;
   }
-}
-
-function momentsOf(values: readonly number[]): { readonly mean: number; readonly error: number } {
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return { mean, error: Math.sqrt(squares / (values.length - 1) / values.length) };
 }

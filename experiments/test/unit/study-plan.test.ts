@@ -189,6 +189,13 @@ test('more records need more disk, and more copies too', () => {
   assert.ok(one > 2 * 10_000 * 1000, String(one));
   assert.equal(bytes({ records: 20_000 }), 2 * one);
   assert.equal(bytes({ rf: 3 }), 3 * one);
+  // Tables that other series use stay.
+  const lengths = (...length: number[]) => {
+    const { length: _, ...fixed } = example.fixed;
+    const easy = { driver: ['raw'], workload: ['c'], length };
+    return estimate(makePlan({ ...example, fixed, easy, state: { c: 'reuse' } })).storeBytes;
+  };
+  assert.equal(lengths(10, 100), lengths(10) + lengths(100));
 });
 
 test('a plan is shown with its order, its size and its cost', async () => {
