@@ -225,7 +225,7 @@ class Report:
                 blocks.append(Block(tables=[pairs], folded=title))
         others = there[MOST_COMPARISONS:]
         if others:
-            filed = [table for family in others for table in self._tables_of(family)]
+            filed = [table for each in others for table in _tables(self.tables.groups(each), self.tables.pairs(each))]
             left_out = f'The page leaves out {_count(len(others), "comparison")}. The folder tables has all.'
             blocks.append(Block(text=[left_out], filed=filed))
         if MOST_FIGURES in self.drawn.values():
@@ -237,9 +237,6 @@ class Report:
             blocks.insert(0, Block(tables=overviews, folded='Means and letters of all workloads'))
         title = 'Comparisons of invalid runs' if self.analysis['invalid_families'] else 'Comparisons'
         return Section('comparisons', title, blocks) if blocks else None
-
-    def _tables_of(self, family: Json) -> list[Table]:
-        return [self.tables.groups(family), *_tables(self.tables.pairs(family))]
 
     def _loads(self) -> Section | None:
         tables = _tables(self.tables.load_groups())
