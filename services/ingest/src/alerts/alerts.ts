@@ -22,8 +22,8 @@ const PASS_MS = 3_600_000;
 /** How often running times of rules are kept, and how often the mark, milliseconds. */
 const PENDING_MS = 60_000;
 const MARK_MS = 300_000;
-/** Only times of rules that are longer than this are kept, microseconds. */
-const LEAST_PENDING = 60_000_000;
+/** A running time of a rule is kept when it is longer than this, or has run for longer, microseconds. */
+const LEAST_PENDING = SETTLE;
 /** Messages that wait for the state to be kept, at most. */
 const MOST_UNKEPT = 4000;
 /** Devices in one read of the store. */
@@ -343,8 +343,9 @@ export class Alerts {
     const notices = this.#unkept.length;
     if (this.#state.isDirty) await this.#state.save(this.book.all());
     for (const notice of this.#unkept.splice(0, notices)) this.#send(notice);
-    if (elapsed >= this.#pendingDue) {
-      await this.#state.savePending(this.#longPending());
+    // Values before the mark are not evaluated again, so the mark needs their running times.
+    if (elapsed >= this.#pendingDue || elapsed >= this.#markDue) {
+      await this.#state.savePending(this.#keptPending());
       this.#pendingDue = elapsed + PENDING_MS;
     }
     if (elapsed >= this.#markDue) {
@@ -367,10 +368,13 @@ export class Alerts {
     this.#state.touch(alert);
   }
 
-  #longPending() {
+  #keptPending() {
     const list = [];
+    const settled = now() - LEAST_PENDING;
     for (const { rule, device, metric, kind, since } of this.#evaluator!.pending()) {
-      if (rule.condition.kind !== 'range' || rule.condition.holds < LEAST_PENDING) continue;
+      // Time raises no alert until readings have been received for a while, however short the time of the rule is.
+      if (rule.condition.kind !== 'range' || (rule.condition.holds < LEAST_PENDING && since > settled))
+        continue;
       list.push({ rule: rule.name, device, metric, kind, since, newest: since });
     }
     return list;

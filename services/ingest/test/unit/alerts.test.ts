@@ -228,6 +228,19 @@ test('of two processes one evaluates, also the readings of the other, and the ot
   await second.until(['hot a t above 31 active', 'hot b t above 31 active']);
 });
 
+test('a value that violates a rule is not forgotten when a process ends before time can raise its alert', async (context) => {
+  const store = await openSqlite(context);
+  const { lease } = sharedLease();
+  const time = now() - 90e6;
+  await commit(store, null, reading('a', 31, { time, received: time }));
+  const rules = '- { name: hot, metric: t, above: 30, for: 1s }';
+  const first = start(context, store, rules, lease('first'));
+  await first.evaluating();
+  await first.stop();
+  const second = start(context, store, rules, lease('second'));
+  await second.until(['hot a t above 31 active']);
+});
+
 test('a process that lost its lease while it read the store does not write over the state of the next one', async (context) => {
   const store = await openSqlite(context);
   const { held, lease } = sharedLease();
