@@ -55,7 +55,7 @@ async function inWorlds(
     const random = seeded(seed);
     const time = new VirtualTime(0, random.double);
     const disk = new Disk(time, random);
-    useWorld({ time, disk, random: random.double });
+    useWorld({ time, disk: () => disk, random: random.double });
     try {
       await work({ time, disk }, seed);
     } finally {

@@ -16,7 +16,7 @@ interface Arrived {
 export interface SenderOptions {
   readonly time: VirtualTime;
   readonly random: Random;
-  /** The process that runs now; null: none. */
+  /** The process to which it sends; null: none runs. */
   readonly process: () => IngestProcess | null;
 }
 

@@ -60,7 +60,7 @@ export class Disk {
   /** Performs an operation after some time. */
   later<T>(work: () => T, ms = OPERATION_MS): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#time.after(this.#random.double() * ms, 'process', 'disk', () => {
+      this.#time.after(this.#random.double() * ms, this.#time.owner, 'disk', () => {
         try {
           resolve(work());
         } catch (error) {

@@ -22,7 +22,7 @@ const UNKNOWN = 0.4;
 
 interface Parts {
   readonly time: VirtualTime;
-  readonly disk: Disk;
+  readonly disks: readonly Disk[];
   readonly store: ModelStore;
   readonly centre: Centre;
   readonly traffic: Traffic;
@@ -77,7 +77,7 @@ export class FaultPlan {
   }
 
   #set(fault: Fault, isOn: boolean): void {
-    const { disk, store, centre, random } = this.#parts;
+    const { disks, store, centre, random } = this.#parts;
     if (isOfDisk(fault)) this.hadDiskFault = true;
     switch (fault) {
       case 'store unavailable':
@@ -90,10 +90,10 @@ export class FaultPlan {
         store.unknown = isOn ? UNKNOWN : 0;
         break;
       case 'disk full':
-        disk.free = isOn ? random.below(ROOM_BYTES) : Number.POSITIVE_INFINITY;
+        for (const disk of disks) disk.free = isOn ? random.below(ROOM_BYTES) : Number.POSITIVE_INFINITY;
         break;
       case 'syncs fail':
-        disk.failsSync = isOn;
+        for (const disk of disks) disk.failsSync = isOn;
         break;
       case 'centre unavailable':
         centre.isUnavailable = isOn;

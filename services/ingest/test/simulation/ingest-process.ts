@@ -29,7 +29,7 @@ import type { FilterOptions } from '../../src/series-filter.ts';
 import type { settings } from '../../src/settings.ts';
 import { Spool } from '../../src/spool.ts';
 import { DATA } from './disk.ts';
-import { FIRST_SENSOR, type Keep, type Plan } from './plan.ts';
+import { FIRST_SENSOR, isShared, type Keep, type Plan } from './plan.ts';
 import { DEADBAND, METRIC, type Message } from './sensors.ts';
 
 export const LOGGER = createLogger('simulation', 'silent');
@@ -43,8 +43,6 @@ const CLOCKS = `${DATA}/clocks`;
 const IDENTITY = `${DATA}/identity`;
 const CENTRE = 'http://centre';
 const QUERY = new URLSearchParams();
-/** The name of the process for leases. */
-const HOLDER = 'simulated';
 /** The time between two runs of retention, milliseconds. */
 const RETENTION_MS = 5000;
 /** After this time without a reading, an alert is due, microseconds. */
@@ -53,8 +51,21 @@ const QUIET_US = 10_000_000;
 export interface ProcessOptions
   extends Pick<
     Plan,
-    'ack' | 'alerts' | 'bounds' | 'hasReplica' | 'isFiltered' | 'keep' | 'relayBytes' | 'spoolBytes'
+    | 'ack'
+    | 'alerts'
+    | 'bounds'
+    | 'hasPeer'
+    | 'hasReplica'
+    | 'isDirect'
+    | 'isFiltered'
+    | 'keep'
+    | 'relayBytes'
+    | 'spoolBytes'
   > {
+  /** The name of the process for leases. */
+  readonly holder: string;
+  /** Runs code of the process that the world calls. */
+  readonly run: <T>(work: () => T) => T;
   /** Creates a store that is not open. */
   readonly createStore: (options: OpenOptions) => Store;
   /** The real file of the quarantine. */
@@ -155,8 +166,8 @@ export class IngestProcess {
     const router = new Router(defaultRoutes(ack).map((route) => ({ ...route, filter })));
     this.#relay = this.#openRelay();
     this.#alerts = this.#openAlerts();
-    const { keep } = this.#options;
-    this.#retention = keep === null ? null : retentionOf(store, HOLDER, keep);
+    const { keep, holder } = this.#options;
+    this.#retention = keep === null ? null : retentionOf(store, holder, keep);
     const options: PipelineOptions = {
       store,
       storeTrouble: () => store.trouble,
@@ -215,17 +226,19 @@ export class IngestProcess {
   }
 
   #openAlerts(): Alerts | null {
-    const { alerts, hasReplica: isShared, notify, mistake } = this.#options;
+    const { alerts, hasReplica, hasPeer, holder, notify, mistake } = this.#options;
     if (alerts === null) return null;
     const isReceiving = () => this.#pipeline!.trouble === null && this.#pipeline!.accounts.spooled === 0;
-    const options = alertsOf(alerts, { store: this.#store, holder: HOLDER, isShared, notify, isReceiving });
+    const parts = { store: this.#store, holder, isShared: hasReplica || hasPeer, notify, isReceiving };
+    const options = alertsOf(alerts, parts);
     return new Alerts(mistake.alerts?.(options) ?? options);
   }
 
   #startResending(router: Router): void {
     const request = this.#options.mistake.request ?? this.#options.request;
     const session = { publish: (_: string, payload: Buffer) => request(JSON.parse(payload.toString())) };
-    const config = { resend: true, shareGroup: null } as Config<typeof settings>;
+    const shareGroup = isShared(this.#options) ? 'group' : null;
+    const config = { resend: true, shareGroup } as Config<typeof settings>;
     const broker = { session } as unknown as BrokerSource;
     this.#resending = startResending(config, { pipeline: this.#pipeline!, router, broker, direct: null });
   }
@@ -241,13 +254,14 @@ export class IngestProcess {
       dup,
       size: payload.length + topic.length,
     } as const;
-    const { accept } = this.#options.mistake;
-    if (accept === undefined) this.#pipeline!.accept(message, { settled });
-    else accept(this.#pipeline!, message, { settled });
+    const { mistake, run } = this.#options;
+    const accept: Mistake['accept'] = mistake.accept ?? ((pipeline, ...given) => pipeline.accept(...given));
+    run(() => accept(this.#pipeline!, message, { settled }));
   }
 
   async deliver({ text }: Message): Promise<void> {
-    await this.#pipeline!.deliver(httpMessage('application/json', QUERY, bytesOf(text)));
+    const message = httpMessage('application/json', QUERY, bytesOf(text));
+    await this.#options.run(() => this.#pipeline!.deliver(message));
   }
 
   /**

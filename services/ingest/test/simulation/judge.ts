@@ -12,14 +12,23 @@ const MOST_ITEMS = 10_000;
 
 /** What the faults of a schedule leave certain. */
 export interface Certain {
-  /** As for `ledgerMistakes`; null: the ledger is not judged. */
-  readonly mayMiss: boolean | null;
+  /** Whether the messages of a device are stored in their order. */
+  readonly isOrdered: boolean;
   /** Whether the clocks of sensors were kept, so that a message that is received again has the time that it had. */
   readonly keepsClocks: boolean;
   /** Whether the system clock never went back. */
   readonly isSteady: boolean;
   /** Whether a reading is so old that it can have been deleted. */
   readonly mayBeDeleted: (reading: Pick<Reading, 'device' | 'time'>) => boolean;
+}
+
+/** A process, and what is certain about its ledger. */
+export interface Judged {
+  readonly process: IngestProcess;
+  /** Whether a device sends to it. */
+  readonly has: (device: string) => boolean;
+  /** As for `ledgerMistakes`; null: the ledger is not judged. */
+  readonly mayMiss: boolean | null;
 }
 
 /**
@@ -31,18 +40,17 @@ export function judge(
   sensors: Sensors,
   store: ModelStore,
   centre: Centre | null,
-  process: IngestProcess,
+  processes: readonly Judged[],
   certain: Certain,
 ): readonly string[] {
-  const { mayMiss } = certain;
-  const ledger = mayMiss === null ? [] : ledgerMistakes(sensors, store, process, mayMiss);
   const all = [
-    ...rowMistakes(sensors, store, '', certain.mayBeDeleted),
+    ...rowMistakes(sensors, store, '', certain),
     ...untimedMistakes(sensors, store, certain),
-    ...quarantineMistakes(sensors, process),
-    ...ledger,
+    ...quarantineMistakes(sensors, processes),
+    ...processes.flatMap((judged) => [...ledgerMistakes(sensors, store, judged)]),
   ];
-  if (centre !== null) all.push(...rowMistakes(sensors, centre, ' at the centre', () => false));
+  if (centre !== null)
+    all.push(...rowMistakes(sensors, centre, ' at the centre', { ...certain, mayBeDeleted: () => false }));
   return all.slice(0, MOST_NAMED);
 }
 
@@ -54,7 +62,7 @@ function* rowMistakes(
   sensors: Sensors,
   { rows }: Pick<ModelStore, 'rows'>,
   where: string,
-  mayBeDeleted: Certain['mayBeDeleted'],
+  { isOrdered, mayBeDeleted }: Pick<Certain, 'isOrdered' | 'mayBeDeleted'>,
 ): Generator<string> {
   const { expected, untimed } = sensors;
   for (const [identity, sent] of expected) {
@@ -62,7 +70,7 @@ function* rowMistakes(
     const found = rows.get(identity);
     if (found === undefined && (mayBeDeleted(sent) || sensors.mayLack(sent))) continue;
     if (found === undefined) yield `${identity} was acknowledged and is not stored${where}`;
-    else if (found.value !== value)
+    else if (found.value !== value && (isOrdered || !sensors.wasSent(sent, found.value)))
       yield `${identity} is ${found.value}${where}, and was corrected to ${value}`;
   }
   for (const [identity, row] of rows)
@@ -76,7 +84,7 @@ function* rowMistakes(
 function* untimedMistakes(
   sensors: Sensors,
   { rows }: ModelStore,
-  { keepsClocks, isSteady }: Certain,
+  { isOrdered, keepsClocks, isSteady }: Certain,
 ): Generator<string> {
   const { untimed } = sensors;
   const found = new Map<string, number>();
@@ -87,7 +95,7 @@ function* untimedMistakes(
     found.set(name, (found.get(name) ?? 0) + 1);
     if (row.quality !== 'unsynced') yield `${name} has the time of a clock that was never set`;
     const last = newest.get(row.device) ?? 0;
-    if (keepsClocks && isSteady && Number(row.value) < last)
+    if (isOrdered && keepsClocks && isSteady && Number(row.value) < last)
       yield `${name} is later than ${last}, which was sent after it`;
     newest.set(row.device, Number(row.value));
   }
@@ -99,10 +107,11 @@ function* untimedMistakes(
 }
 
 /** The quarantine has what cannot be stored, and nothing else. */
-function* quarantineMistakes({ quarantined }: Sensors, { quarantine }: IngestProcess): Generator<string> {
+function* quarantineMistakes({ quarantined }: Sensors, processes: readonly Judged[]): Generator<string> {
   const found = new Set<string>();
-  for (const { id } of quarantine.newest(MOST_ITEMS, null))
-    found.add(Buffer.from(quarantine.entry(id)!.payload).toString());
+  for (const { quarantine } of processes.map(({ process }) => process))
+    for (const { id } of quarantine.newest(MOST_ITEMS, null))
+      found.add(Buffer.from(quarantine.entry(id)!.payload).toString());
   for (const text of quarantined)
     if (!found.has(text)) yield `${text} was acknowledged and is not in quarantine`;
   for (const text of found) if (!quarantined.has(text)) yield `${text} is in quarantine without a reason`;
@@ -111,20 +120,21 @@ function* quarantineMistakes({ quarantined }: Sensors, { quarantine }: IngestPro
 /**
  * The ledger lists as missing what no sensor sent, and nothing that was stored.
  *
- * @param mayMiss after a power cut, or when its file could not be written, the ledger is completed from the store. It can then
- *   list the number of a reading that a correction replaced, and leave out gaps that it cannot judge. The same holds after any
- *   restart when the store could not be compared
+ * `mayMiss`: after a power cut, or when its file could not be written, the ledger is completed from the store. It can then
+ * list the number of a reading that a correction replaced, and leave out gaps that it cannot judge. The same holds after any
+ * restart when the store could not be compared
  */
 function* ledgerMistakes(
   { sent, refused }: Sensors,
   { accepted, rows }: ModelStore,
-  { ledgerFile }: IngestProcess,
-  mayMiss: boolean,
+  { process, has, mayMiss }: Judged,
 ): Generator<string> {
+  if (mayMiss === null) return;
   const present = presentNumbers(rows.values());
   for (const [key, numbers] of accepted) {
     const [device = '', boot = ''] = key.split(' ');
-    const tracked = ledgerFile.ledger.tracked(device, boot);
+    if (!has(device)) continue;
+    const tracked = process.ledgerFile.ledger.tracked(device, boot);
     if (mayMiss) yield* falselyMissing(key, tracked, present.get(key) ?? new Set());
     else if (tracked === null) yield `the ledger lacks ${key}`;
     else {

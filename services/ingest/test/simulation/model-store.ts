@@ -61,8 +61,8 @@ export class ModelStore {
   isSlow = false;
   /** The share of calls without an answer. */
   unknown = 0;
-  /** The process with messages has been killed: its further calls do not arrive. */
-  isFrozen = false;
+  /** Processes that have been killed: their further calls do not arrive. */
+  readonly frozen = new Set<Owner>();
   readonly #options: StoreOptions;
   readonly #time: VirtualTime;
   readonly #random: Random;
@@ -134,13 +134,13 @@ export class ModelStore {
       if (this.#random.below(2) === 0) attempt(call.apply);
       this.#calls.delete(call);
     }
-    if (ended === 'process') this.isFrozen = false;
+    this.frozen.delete(ended);
   }
 
   #call<T>(what: string, apply: () => T): Promise<T> {
     if (this.#isInstant) return Promise.resolve(apply());
     const { owner } = this.#time;
-    if (this.isFrozen && owner === 'process') return new Promise(() => {});
+    if (this.frozen.has(owner)) return new Promise(() => {});
     const call = { apply, owner };
     this.#calls.add(call);
     return new Promise((resolve, reject) => {

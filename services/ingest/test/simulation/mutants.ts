@@ -377,6 +377,12 @@ export const MUTANTS: readonly Mutant[] = [
     store: (store) => withReadings(store, { latest: async () => [] }),
   },
   {
+    name: 'look at the readings that another process stored once an hour',
+    process: {
+      alerts: (options) => ({ ...options, lease: Object.assign(options.lease, { isShared: false }) }),
+    },
+  },
+  {
     name: 'take all time as an interruption, in which no silence counts',
     process: { alerts: (options) => ({ ...options, isReceiving: () => false }) },
   },

@@ -33,6 +33,11 @@ export function keptUs(keep: Keep | null, device: string): number {
   return (device === FIRST_SENSOR ? keep.ofFirstMs : keep.ms) * 1000;
 }
 
+/** Whether processes share the messages of a broker, so that each has a part of those of a sensor. */
+export function isShared({ hasPeer, isDirect }: Pick<Plan, 'hasPeer' | 'isDirect'>): boolean {
+  return hasPeer && !isDirect;
+}
+
 /** What happens in a schedule. A part of the features is in use in each one (swarm testing, Groce et al. 2012). */
 export interface Plan {
   readonly isDirect: boolean;
@@ -67,6 +72,8 @@ export interface Plan {
   readonly relayBytes: number;
   /** Whether readings are left out that are like the last stored one. */
   readonly isFiltered: boolean;
+  /** Whether a second board receives a part of the messages, and has the same store. */
+  readonly hasPeer: boolean;
   /** Whether another process uses the store too, without messages. */
   readonly hasReplica: boolean;
   /** How far the clocks of sensors are behind, milliseconds. */
@@ -165,9 +172,14 @@ export function makePlan(random: Random): Plan {
   const ms = hasRollups ? keptLonger : oneOf(KEPT_MS);
   const ofFirstMs = ms + oneOf([0, random.below(OF_FIRST_MS)]);
   const nextHourMs = isDeleted ? 0 : NEXT_HOUR_MS;
+  // Days of a store are compared by all boards that have it.
+  const hasPeer = isOn(0.25) && !hasCentre;
   return {
     ...plan,
-    ...{ relayBytes, isFiltered, alerts, hasReplica, pauseMs, faults: [...plan.faults, ...faults] },
+    ...{ relayBytes, isFiltered, alerts, hasPeer, hasReplica, pauseMs },
+    faults: [...plan.faults, ...faults],
+    // Without all numbers of a sensor, nothing is requested.
+    kept: isShared({ ...plan, hasPeer }) ? 0 : plan.kept,
     store: { ...plan.store, hasRollups },
     behindMs: hasCentre || hasRollups ? BEHIND_MS + nextHourMs : 0,
     keep: isDeleted ? { ms, ofFirstMs } : null,
@@ -194,6 +206,7 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.isFiltered) yield { ...plan, isFiltered: false };
   if (plan.relayBytes > 0) yield { ...plan, relayBytes: 0 };
   if (plan.alerts !== null) yield { ...plan, alerts: null };
+  if (plan.hasPeer) yield { ...plan, hasPeer: false };
   if (plan.hasReplica) yield { ...plan, hasReplica: false };
   if (plan.keep !== null) yield { ...plan, keep: null };
   if (plan.store.hasRollups) yield { ...plan, store: { ...plan.store, hasRollups: false } };

@@ -53,6 +53,7 @@ export class Replica {
   async #open(): Promise<boolean> {
     try {
       await this.#store.open();
+      await this.#store.migrate();
       return true;
     } catch {
       return false;

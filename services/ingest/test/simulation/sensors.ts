@@ -100,6 +100,11 @@ export class Sensors {
     return this.sent.get(device)!.some(isLike);
   }
 
+  /** Whether a device sent a value for the time of a reading that the store accepts. */
+  wasSent({ device, time }: Sent, value: Reading['value']): boolean {
+    return this.sent.get(device)!.some((sent) => sent.time === time && sent.value === value);
+  }
+
   /** A message of a device that sends for itself. `at`: the time of its clock, microseconds since the epoch. */
   single(name: string, at: number): Message {
     const topic = `sensors/${name}/${METRIC}`;
@@ -146,10 +151,10 @@ export class Sensors {
     return [...messages, { topic: `sensors/${name}/kept`, text, readings: [] }];
   }
 
-  /** Whether a ledger misses numbers that their devices still have. */
-  areMissed(ledger: SequenceLedger): boolean {
+  /** Whether a ledger misses numbers that some devices still have. */
+  areMissed(ledger: SequenceLedger, has: (device: string) => boolean): boolean {
     const all = [...this.#devices.values()].flatMap(({ kept }) => kept);
-    return all.some(({ device, boot, seq }) => ledger.openBetween(device, boot, seq, seq) > 0);
+    return all.some(({ device, boot, seq }) => has(device) && ledger.openBetween(device, boot, seq, seq) > 0);
   }
 
   #undecodable(topic: string): Message {

@@ -5,17 +5,19 @@ import nodeProcess from 'node:process';
 import { dayName } from '@tidegauge/copy';
 import { isBalanced, now } from '@tidegauge/readings';
 import type { Store } from '@tidegauge/storage';
-import { type SeededRandom, seeded } from '@tidegauge/workload';
+import { type Random, type SeededRandom, seeded } from '@tidegauge/workload';
+import type { Pipeline } from '../../src/pipeline.ts';
 import { dayOf } from '../../src/relay/day-digest.ts';
+import { Board, type Surroundings } from './board.ts';
 import { Centre } from './centre.ts';
 import { Disk } from './disk.ts';
 import { FaultPlan } from './fault-plan.ts';
-import { IngestProcess, QUARANTINE_BYTES } from './ingest-process.ts';
-import { type Certain, judge } from './judge.ts';
+import { type IngestProcess, QUARANTINE_BYTES } from './ingest-process.ts';
+import { type Certain, type Judged, judge } from './judge.ts';
 import { Leases } from './leases.ts';
 import { identityOf, ModelStore } from './model-store.ts';
 import type { Mutant } from './mutants.ts';
-import { type End, keptUs, makePlan, type Plan } from './plan.ts';
+import { isShared, keptUs, makePlan, type Plan } from './plan.ts';
 import { Receiver } from './receiver.ts';
 import { Replica } from './replica.ts';
 import { rollupMistakes } from './rollup-mistakes.ts';
@@ -36,13 +38,8 @@ const END_MS = 15 * 60_000;
 const MOST_STEPS = 2_000_000;
 /** Steps between two comparisons of rollups with readings. */
 const ROLLUPS_EVERY = 50;
-/** The longest time without a process, milliseconds. */
-const DOWN_MS = 5000;
-const MOST_ENDS = 4;
 /** The longest time with a replica, and without one, of the time with faults. */
 const REPLICA_SHARE = 0.5;
-/** The errors of a disk that is full or fails. */
-const OF_DISK = /ENOSPC|EIO/;
 
 export interface Outcome {
   readonly seed: number;
@@ -72,7 +69,7 @@ export function simulate(seed: number, options: RunOptions): Promise<Outcome> {
   return new Simulation(seed, options).run();
 }
 
-/** One schedule: sensors, network, ingest, store and disk in one process, on virtual time. The seed decides everything. */
+/** One schedule: sensors, network, ingest, store and disks in one process, on virtual time. The seed decides everything. */
 class Simulation {
   readonly #seed: number;
   readonly #folder: string;
@@ -80,7 +77,6 @@ class Simulation {
   readonly #trace: Trace;
   readonly #plan: Plan;
   readonly #time: VirtualTime;
-  readonly #disk: Disk;
   readonly #store: ModelStore;
   readonly #centre: Centre;
   readonly #receiver: Receiver;
@@ -88,24 +84,15 @@ class Simulation {
   readonly #sensors: Sensors;
   readonly #traffic: Traffic;
   readonly #faults: FaultPlan;
-  readonly #ends: SeededRandom;
   readonly #nodeRandom: SeededRandom;
   readonly #replicas: SeededRandom;
+  /** The first board, and its peer if there is one. */
+  readonly #boards: readonly Board[];
   #replica: Replica | null = null;
-  #process: IngestProcess | null = null;
-  #processes = 0;
-  #endsLeft: number;
-  /** The step at which the process is killed, and how. */
-  #endStep = Number.POSITIVE_INFINITY;
-  #end: End = 'kill';
-  /** An end that a process has come to itself. */
-  #ended: End | null = null;
+  /** Real files that were named. */
+  #files = 0;
   /** Whether the last process has been ended, after all messages were settled. */
   #isLast = false;
-  #hadPowerCut = false;
-  #hadDoubts = false;
-  #kernel = 1;
-  #quarantine: string;
   #limit: number;
   /** What alerts wait for, when nothing else waits. */
   #unsettled = '';
@@ -121,43 +108,46 @@ class Simulation {
     const usual = makePlan(stream());
     this.#plan = plan ?? usual;
     this.#nodeRandom = stream();
-    this.#ends = stream();
+    const ends = stream();
     this.#time = new VirtualTime(START_MS, () => this.#nodeRandom.double());
-    this.#disk = new Disk(this.#time, stream());
-    this.#disk.onOperation = (what) => this.#step(what);
+    const disk = this.#newDisk(stream());
     this.#store = new ModelStore(this.#plan.store, this.#time, stream());
     this.#sensors = new Sensors(
       { ...this.#plan.sent, kept: this.#plan.kept },
       this.#plan.isFiltered,
       stream(),
     );
-    const options = { time: this.#time, random: stream(), process: () => this.#running };
-    this.#traffic = new Traffic(this.#plan, this.#sensors, START_MS - this.#plan.behindMs, options);
+    const messages = stream();
     const faults = stream();
     this.#centre = new Centre(this.#time, stream());
-    this.#faults = new FaultPlan(this.#plan, {
-      ...{ time: this.#time, disk: this.#disk, store: this.#store, centre: this.#centre },
-      ...{ traffic: this.#traffic, random: faults },
-    });
     this.#receiver = new Receiver(this.#time, stream());
     this.#replicas = stream();
     this.#leases = new Leases(this.#time, (mistake) => this.#fail(mistake));
-    this.#endsLeft = this.#plan.ends.length === 0 ? 0 : 1 + this.#ends.below(MOST_ENDS);
-    this.#quarantine = this.#quarantineFile();
+    const around = this.#surroundings();
+    const boards = [new Board(0, 'process', disk, ends, around)];
+    if (this.#plan.hasPeer) boards.push(new Board(1, 'peer', this.#newDisk(stream()), stream(), around));
+    this.#boards = boards;
+    this.#traffic = new Traffic(this.#plan, this.#sensors, START_MS - this.#plan.behindMs, {
+      ...{ time: this.#time, random: messages },
+      processes: boards.map((board) => () => board.running),
+    });
+    this.#faults = new FaultPlan(this.#plan, {
+      ...{ time: this.#time, disks: boards.map((board) => board.disk), store: this.#store },
+      ...{ centre: this.#centre, traffic: this.#traffic, random: faults },
+    });
     this.#limit = this.#faults.end + END_MS;
-    mutant?.disk?.(this.#disk);
   }
 
   async run(): Promise<Outcome> {
     const onRejection = (error: unknown) => this.#fail(`a rejection is not handled: ${String(error)}`);
     nodeProcess.on('unhandledRejection', onRejection);
     const fetch = this.#mutant?.fetch?.(this.#centre.fetch) ?? this.#centre.fetch;
-    useWorld({ time: this.#time, disk: this.#disk, random: () => this.#nodeRandom.double(), fetch });
+    useWorld({ time: this.#time, disk: () => this.#disk, random: () => this.#nodeRandom.double(), fetch });
     try {
       this.#setClock();
       this.#traffic.start();
       this.#faults.start();
-      this.#start();
+      for (const board of this.#boards) board.start();
       if (this.#plan.hasReplica) this.#planReplica();
       while (this.#failure === null && !(await this.#isOver())) await this.#next();
     } catch (error) {
@@ -165,22 +155,43 @@ class Simulation {
     } finally {
       useWorld(null);
       nodeProcess.off('unhandledRejection', onRejection);
-      this.#process?.kill(this.#quarantineFile());
-      for (let number = 0; number <= this.#processes + 1; number++) this.#removeFile(number);
+      for (const board of this.#boards) board.close();
+      for (let number = 1; number <= this.#files; number++) this.#removeFile(number);
     }
     const { hash, steps, lines } = this.#trace;
     return {
       seed: this.#seed,
       plan: this.#plan,
-      ...{ hash, steps, failure: this.#failure, processes: this.#processes },
+      ...{ hash, steps, failure: this.#failure },
+      processes: this.#boards.reduce((sum, board) => sum + board.processes, 0),
       seconds: this.#time.now / 1000,
       lines: lines ?? [],
     };
   }
 
-  /** The process, if it takes messages. */
-  get #running(): IngestProcess | null {
-    return this.#process === null || this.#process.pipeline === null ? null : this.#process;
+  /** The disk of the process whose code runs. */
+  get #disk(): Disk {
+    const { owner } = this.#time;
+    const board = this.#boards.find((each) => each.owner === owner) ?? this.#boards[0]!;
+    return board.disk;
+  }
+
+  #newDisk(random: Random): Disk {
+    const disk = new Disk(this.#time, random);
+    disk.onOperation = (what) => this.#step(what);
+    return disk;
+  }
+
+  #surroundings(): Surroundings {
+    return {
+      ...{ plan: this.#plan, mutant: this.#mutant, time: this.#time, trace: this.#trace },
+      ...{ store: this.#store, leases: this.#leases, notify: this.#receiver.send },
+      traffic: () => this.#traffic,
+      endOfFaults: () => this.#faults.end,
+      newFile: () => this.#quarantineFile(++this.#files),
+      onFrozen: (isFrozen) => (isFrozen ? this.#centre.freeze() : this.#centre.endProcess()),
+      fail: (mistake) => this.#fail(mistake),
+    };
   }
 
   /** `now` refines the system clock, and must not depend on earlier schedules: it takes the smallest correction. */
@@ -196,48 +207,17 @@ class Simulation {
     assert.ok(timer !== null && this.#time.now < this.#limit, `it does not end: ${this.#unsettled}`);
     assert.ok(this.#trace.steps < MOST_STEPS, 'it takes too many steps');
     this.#step(timer.what);
-    if (!this.#disk.isFrozen || timer.owner !== 'process') timer.run();
+    const isKilled = this.#boards.some(({ owner, disk }) => owner === timer.owner && disk.isFrozen);
+    if (!isKilled) timer.run();
     await realTurn();
-    if (this.#disk.isFrozen) this.#endProcess(this.#end);
-    else if (this.#ended !== null) this.#endProcess(this.#ended);
-    else await this.#check();
+    const ended = this.#boards.filter((board) => board.settle());
+    if (ended.length === 0) await this.#check();
   }
 
-  /** An event, or an operation of the disk. The process can be killed at each. */
+  /** An event, or an operation of a disk. Processes can be killed at each. */
   #step(what: string): void {
     this.#trace.add(this.#time.now, what);
-    const isDue = this.#trace.steps >= this.#endStep && this.#time.now < this.#faults.end;
-    if (!isDue || this.#process === null) return;
-    this.#disk.isFrozen = true;
-    this.#store.isFrozen = true;
-    this.#centre.isFrozen = true;
-    this.#process.isKilled = true;
-  }
-
-  #start(): void {
-    this.#processes++;
-    this.#trace.add(this.#time.now, `process ${this.#processes}`);
-    const { engine, store = (given: Store) => given } = this.#mutant ?? {};
-    const process = new IngestProcess({
-      ...this.#plan,
-      quarantine: this.#quarantine,
-      notify: this.#receiver.send,
-      createStore: (options) => this.#leases.watched(store(this.#store.create(options, engine))),
-      kernel: `kernel-${this.#kernel}`,
-      mistake: this.#mutant?.process ?? {},
-      request: (request) => this.#traffic.request(request),
-      onResume: () => this.#traffic.pump(),
-      onBroken: (error) => this.#broken(process, error),
-    });
-    this.#process = process;
-    this.#planEnd();
-    process.start().then(
-      () => {
-        this.#hadDoubts ||= process.hasDoubts;
-        this.#traffic.connect();
-      },
-      (error: unknown) => this.#broken(process, error),
-    );
+    for (const board of this.#boards) board.killIfDue();
   }
 
   /** The next time of the replica. It is gone when the faults are over, so that the process does its work in the end. */
@@ -273,72 +253,15 @@ class Simulation {
       );
   }
 
-  /** A process ends itself when its disk fails, and is started again. */
-  #broken(process: IngestProcess, error: unknown): void {
-    if (process.isKilled) return;
-    const { message } = error as Error;
-    if (OF_DISK.test(message)) this.#ended = 'kill';
-    else this.#fail(`ingest ended: ${message}`);
-  }
-
-  /** Decides when the process ends, and how. */
-  #planEnd(): void {
-    this.#endStep = Number.POSITIVE_INFINITY;
-    if (this.#endsLeft === 0 || this.#time.now >= this.#faults.end) return;
-    this.#endsLeft--;
-    this.#end = this.#plan.ends[this.#ends.below(this.#plan.ends.length)]!;
-    if (this.#end !== 'stop') {
-      this.#endStep = this.#trace.steps + this.#ends.below(this.#plan.operations);
-      return;
-    }
-    this.#time.after(this.#ends.double() * DOWN_MS, 'process', 'stop', () => this.#stop());
-  }
-
-  #stop(): void {
-    const process = this.#process!;
-    if (process.isStopping) return;
-    if (process.pipeline === null) {
-      this.#ended = 'kill';
-      return;
-    }
-    process
-      .stop(() => this.#traffic.cut())
-      .then(
-        () => {
-          if (!process.isKilled) this.#ended = 'stop';
-        },
-        (error: unknown) => this.#broken(process, error),
-      );
-  }
-
-  #endProcess(end: End): void {
-    this.#trace.add(this.#time.now, end);
-    this.#ended = null;
-    this.#endStep = Number.POSITIVE_INFINITY;
-    this.#quarantine = this.#process!.kill(this.#quarantineFile());
-    this.#process = null;
-    this.#time.endProcess('process');
-    this.#store.endProcess('process');
-    this.#leases.endProcess('process');
-    this.#centre.endProcess();
-    this.#disk.endProcess();
-    this.#traffic.cut();
-    if (end === 'power cut') {
-      this.#disk.cutPower();
-      this.#kernel++;
-      this.#hadPowerCut = true;
-    }
-    this.#time.after(50 + this.#ends.double() * DOWN_MS, 'world', 'restart', () => this.#start());
-  }
-
   /** What must be true at any time. */
   async #check(): Promise<void> {
     if (this.#plan.store.hasRollups && this.#trace.steps % ROLLUPS_EVERY === 0) {
       await this.#store.atOnce((store) => this.#judgeRollups(store, false));
     }
-    const pipeline = this.#running?.pipeline;
-    if (pipeline === undefined || pipeline === null) return;
-    const { accounts, spool } = pipeline;
+    for (const { running } of this.#boards) if (running !== null) this.#checkBounds(running.pipeline!);
+  }
+
+  #checkBounds({ accounts, spool }: Pipeline): void {
     const counts = accounts.counts();
     assert.ok(isBalanced(counts), `the accounts are not balanced: ${JSON.stringify(counts)}`);
     const { maxInFlight, maxBatch } = this.#plan.bounds;
@@ -351,38 +274,65 @@ class Simulation {
 
   /** Whether all is settled and right. Before the last judgement, one more process can end. */
   async #isOver(): Promise<boolean> {
-    const process = this.#running;
-    if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || process === null) return false;
-    if (this.#replica !== null) return false;
-    const { accounts, spool } = process.pipeline!;
-    if (accounts.inFlight > 0 || !(spool?.empty ?? true) || process.isStopping) return false;
-    const { ledger } = process.ledgerFile;
-    if (ledger.isUnchecked || this.#sensors.areMissed(ledger)) return false;
-    if (!this.#isRelayed(process) || !this.#areAlertsRight(process)) return false;
-    if (!(await this.#areRolledUp(process)) || !this.#areDeleted(process)) return false;
-    const centre = process.relay === null ? null : this.#centre;
-    const mistakes = judge(this.#sensors, this.#store, centre, process, this.#certain);
+    if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || this.#replica !== null) return false;
+    const processes = this.#boards.flatMap(({ running }) => running ?? []);
+    if (processes.length < this.#boards.length || !this.#boards.every(this.#isSettled)) return false;
+    if (!processes.every((process) => this.#isRelayed(process))) return false;
+    // One of all processes does this.
+    if (!processes.some((process) => this.#areAlertsRight(process))) return false;
+    if (!(await this.#areRolledUp(processes))) return false;
+    if (!processes.some((process) => this.#areDeleted(process))) return false;
+    const centre = processes[0]!.relay === null ? null : this.#centre;
+    const mistakes = judge(this.#sensors, this.#store, centre, this.#judged, this.#certain);
     if (mistakes.length > 0) this.#fail(mistakes.join('; '));
-    const bytes = statSync(this.#quarantine).size;
-    if (bytes > QUARANTINE_BYTES) this.#fail(`the quarantine has ${bytes} bytes`);
+    for (const { quarantine } of this.#boards) {
+      const bytes = statSync(quarantine).size;
+      if (bytes > QUARANTINE_BYTES) this.#fail(`a quarantine has ${bytes} bytes`);
+    }
     if (this.#failure !== null || this.#isLast || this.#plan.ends.length === 0) return true;
     this.#isLast = true;
     this.#limit = this.#time.now + END_MS;
-    const end = this.#plan.ends[this.#ends.below(this.#plan.ends.length)]!;
-    if (end === 'stop') this.#stop();
-    else this.#endProcess(end);
+    for (const board of this.#boards) board.endAgain();
     return false;
   }
 
+  /** Whether a process has nothing more to do for its messages. */
+  readonly #isSettled = (board: Board): boolean => {
+    const { pipeline, ledgerFile, isStopping } = board.running!;
+    const { accounts, spool } = pipeline!;
+    if (accounts.inFlight > 0 || !(spool?.empty ?? true) || isStopping) return false;
+    return (
+      !ledgerFile.ledger.isUnchecked && !this.#sensors.areMissed(ledgerFile.ledger, this.#devicesOf(board))
+    );
+  };
+
+  /** Whether a device sends to a board. */
+  #devicesOf(board: Board): (device: string) => boolean {
+    const place = this.#boards.indexOf(board);
+    return (device) => this.#traffic.isOf(place, device);
+  }
+
+  get #judged(): readonly Judged[] {
+    const { relayBytes, faults } = this.#plan;
+    return this.#boards.map((board) => {
+      const { hadPowerCut, hadDoubts } = board;
+      // With a relay, readings are so late that the ledger needs a sync before it finds them in the store.
+      const isUnknown = hadPowerCut && relayBytes > 0 && faults.includes('syncs fail');
+      const mayMiss = this.#faults.hadDiskFault || hadPowerCut || hadDoubts;
+      return {
+        process: board.running!,
+        has: this.#devicesOf(board),
+        mayMiss: isUnknown || isShared(this.#plan) ? null : mayMiss,
+      };
+    });
+  }
+
   get #certain(): Certain {
-    const { relayBytes, faults, hasClockSteps, keep } = this.#plan;
+    const { hasClockSteps, keep } = this.#plan;
     const now = this.#time.wall * 1000;
-    const isChanged = this.#hadPowerCut || this.#faults.hadDiskFault;
-    // With a relay, readings are so late that the ledger needs a sync before it finds them in the store.
-    const isUnknown = this.#hadPowerCut && relayBytes > 0 && faults.includes('syncs fail');
     return {
-      mayMiss: isUnknown ? null : isChanged || this.#hadDoubts,
-      keepsClocks: !isChanged,
+      isOrdered: !isShared(this.#plan),
+      keepsClocks: !this.#faults.hadDiskFault && !this.#boards.some(({ hadPowerCut }) => hadPowerCut),
       isSteady: !hasClockSteps,
       mayBeDeleted: ({ device, time }) => time < now - keptUs(keep, device),
     };
@@ -415,9 +365,9 @@ class Simulation {
   }
 
   /** Whether all hours are in rollups. What is wrong with these is a failure. */
-  async #areRolledUp({ rollups }: IngestProcess): Promise<boolean> {
-    if (rollups === null) return true;
-    if (rollups.status?.marks !== 0) return false;
+  async #areRolledUp(processes: readonly IngestProcess[]): Promise<boolean> {
+    if (!this.#plan.store.hasRollups) return true;
+    if (!processes.some(({ rollups }) => rollups!.status?.marks === 0)) return false;
     return this.#store.atOnce(async (store) => {
       if ((await store.rollups.status()).marks > 0) return false;
       await this.#judgeRollups(store, true);
@@ -441,7 +391,7 @@ class Simulation {
     this.#failure ??= message;
   }
 
-  #quarantineFile(number = this.#processes + 1): string {
+  #quarantineFile(number: number): string {
     return join(this.#folder, `${this.#seed}-${number}.db`);
   }
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The owner of a timer. Those of a process end when it is killed. */
-export type Owner = 'world' | 'process' | 'replica';
+/** The owner of a timer. Those of a process end when it is killed. `peer`: the process of the second board. */
+export type Owner = 'world' | 'process' | 'peer' | 'replica';
 
 /** A timer of virtual time. Its methods are those that callers of Node's timers use. */
 export class Timer {
@@ -42,7 +42,7 @@ export class VirtualTime {
   /** The system clock minus the monotonic clock, milliseconds. */
   wallOffset: number;
   readonly #random: () => number;
-  /** Whose code runs, if it is not that of the process with messages. */
+  /** Whose code runs, if it is not that of the first process. */
   readonly #owner = new AsyncLocalStorage<Owner>();
   /** The last one fires first. */
   #timers: Timer[] = [];

@@ -13,7 +13,8 @@ import { Timer, type VirtualTime } from './virtual-time.ts';
 
 export interface World {
   readonly time: VirtualTime;
-  readonly disk: Disk;
+  /** The disk of the process whose code runs. */
+  readonly disk: () => Disk;
   /** From 0 to 1, without 1. */
   readonly random: () => number;
   /** Absent: Node's function. */
@@ -46,7 +47,7 @@ function replace<T extends object>(target: T, functions: { readonly [K in keyof 
 /** Calls the disk for its paths and descriptors, and Node's function for others. */
 function onDisk<R>(real: (...given: never[]) => R, work: (disk: Disk, ...given: never[]) => unknown): Call {
   return (...given: never[]) => {
-    const disk = world?.disk;
+    const disk = world?.disk();
     const [first] = given as readonly unknown[];
     const isOnDisk = disk !== undefined && (disk.has(first) || disk.hasDescriptor(first));
     return isOnDisk ? work(disk, ...given) : real(...given);
