@@ -22,6 +22,8 @@ interface Last {
 
 /** How much earlier than stored readings the first one after a restart usually is at most, microseconds. */
 const LATE_US = 3_600_000_000;
+/** The clocks of sensors and of ingest usually differ by less than this, microseconds. */
+const SKEW_US = 60_000_000;
 /** The time of a series whose last kept reading was not stored. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
@@ -33,7 +35,8 @@ const LAST_BYTES = 48;
 /**
  * Leaves out readings that are like the last kept reading of their series. The state is in memory and bounded: after a
  * restart, and for a series that was dropped to bound the memory, the next reading is kept, and so are those up to its receipt,
- * of an hour at most: they can be corrections of stored ones.
+ * of an hour at most: they can be corrections of stored ones. When the clock of ingest is behind that of the sensor, all readings of
+ * an hour are kept.
  *
  * A reading that is not newer than the last kept one is kept: it is late, a correction or a duplicate. So is one with an
  * unreliable time. Such readings do not change the state.
@@ -74,7 +77,7 @@ export class SeriesFilter {
       if (time - last.time < options.silence && isLike(options, metric, value, last.value)) return false;
     }
     const isFirst = last === undefined || last.time === NEVER;
-    const until = isFirst ? Math.max(time, Math.min(received, time + LATE_US)) : time;
+    const until = isFirst ? newestStored(time, received) : time;
     if (last !== undefined && typeof value === 'number' && typeof last.value === 'number') {
       // Not a new entry, which would count in the bound of the cache again.
       last.time = time;
@@ -88,6 +91,13 @@ export class SeriesFilter {
       });
     return true;
   }
+}
+
+/** The latest time that a stored reading of the series can have, when one arrives and no other is known. */
+function newestStored(time: number, received: number): number {
+  // Without a battery, the clock of a board is behind after a start. Then the receipt does not tell how late a reading is.
+  const isBehind = received < time - SKEW_US;
+  return isBehind ? time + LATE_US : Math.max(time, Math.min(received, time + LATE_US));
 }
 
 function isLike(

@@ -89,6 +89,10 @@ describe('a filter of a route', () => {
     const behind = reading(0, 3, { device: 'b', received: T0 + 365 * 86_400 * SECOND });
     const hour = [3600, 3601].map((seconds) => reading(seconds, 3, { device: 'b' }));
     assert.deepEqual(kept(filter, options({ silence: 7200 * SECOND }), [behind, ...hour]), [0, 1]);
+    // The clock of ingest is half an hour behind, so its receipt does not tell how late the first reading is.
+    const [first, ...others] = [0, 8, 3600, 3601].map((seconds) => reading(seconds, 3, { device: 'c' }));
+    const early = { ...first!, received: T0 - 1800 * SECOND };
+    assert.deepEqual(kept(filter, options({ silence: 7200 * SECOND }), [early, ...others]), [0, 1, 2]);
   });
 
   /** Runs a filter, and compares each reading that it leaves out with those of its series that it kept before. */
