@@ -153,7 +153,8 @@ export function makePlan(random: Random): Plan {
   const hasCentre = isOn(0.3);
   const faults = hasCentre ? FAULTS_OF_CENTRE.filter(() => isOn(0.5)) : [];
   const relayBytes = hasCentre ? oneOf([2000, 1_000_000]) : 0;
-  const isFiltered = isOn(0.2);
+  // A filter learns from the clock how late a reading is.
+  const isFiltered = isOn(0.2) && !plan.hasClockSteps;
   // Rollups need clocks that differ by less than a minute, and some minutes until an hour is computed.
   const hasRollups = isOn(0.2) && !plan.hasClockSteps;
   // A relay repairs days that are over, and rollups hours. Ingest gives present times.
