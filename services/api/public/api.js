@@ -4,6 +4,8 @@ const TIMEOUT_MS = 15_000;
 let clockOffset = 0;
 /** The text that shows the server that a change is from this page; null without a session. */
 let csrf = null;
+/** How often a visitor has signed in on this page. */
+let signIns = 0;
 /** Signs the visitor in; false when the visitor does not. */
 let signIn = async () => false;
 
@@ -46,6 +48,7 @@ export async function session(key = null) {
   const login = key === null ? {} : { Authorization: `Bearer ${key}` };
   const found = await once(key === null ? 'GET' : 'POST', 'v1/session', {}, login);
   csrf = found.csrf;
+  if (key !== null) signIns++;
   return found;
 }
 
@@ -62,10 +65,13 @@ export function onSignIn(ask) {
 
 async function request(method, path, parameters, body, signal) {
   for (;;) {
+    const before = signIns;
     try {
       return await once(method, path, parameters, {}, body, signal);
     } catch (error) {
-      if (error.status !== 401 || !(await signIn(error.message))) throw error;
+      if (error.status !== 401) throw error;
+      // The visitor can have signed in while the refusal was under way.
+      if (signIns === before && !(await signIn(error.message))) throw error;
     }
   }
 }

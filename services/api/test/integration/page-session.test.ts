@@ -7,6 +7,7 @@ import { testWith } from '@tidegauge/lab/unavailable';
 import { changeKeys, newKey } from '@tidegauge/service';
 import { fresh, PROBE, SILO, textOf, visit } from '../browser.ts';
 import { startApi, until } from '../harness.ts';
+import { TEMPERATURE } from '../history-page.ts';
 
 const test = await testWith('chromium', findChromium);
 
@@ -55,5 +56,37 @@ test('with a key of some devices the page shows their sensors, and no ledger', a
     await until('no ledger', async () => !(await page.locator('.ledger').isVisible()));
     assert.doesNotMatch(await page.locator('body').innerText(), /level-2|silo/);
     assert.equal(await page.locator('#banner').isVisible(), false);
+  });
+});
+
+/** Holds refusals back until half a second after the sign-in. */
+const LATE_REFUSALS = `{
+  const { fetch } = window;
+  let signedIn;
+  const later = new Promise((resolve) => { signedIn = () => setTimeout(resolve, 500); });
+  window.fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    if (init?.method === 'POST' && url === 'v1/session') signedIn();
+    if (response.status !== 401) return response;
+    window.held = true;
+    await later;
+    window.refused = true;
+    return response;
+  };
+}`;
+
+test('a refusal that arrives after the sign-in does not request the key again', async (t) => {
+  const api = await startApi(t, { config: { httpListen: '0.0.0.0', apiToken: TOKEN } });
+  await api.ingest.commit([fresh(PROBE, 'temperature', 20)]);
+  // The history reads before the sign-in.
+  const hash = `#/history?${TEMPERATURE}&last=5m`;
+  await visit(api, { viewport: WIDE, hash, expect: REFUSED, script: LATE_REFUSALS }, async (page) => {
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    await until('a refusal', () => page.evaluate('window.held === true'));
+    await dialog.getByLabel('Key').fill(TOKEN);
+    await page.keyboard.press('Enter');
+    await until('its arrival', () => page.evaluate('window.refused === true'));
+    await until('the reading', async () => /20/.test(await textOf(page, '#history-rows')));
+    assert.equal(await dialog.count(), 0);
   });
 });
