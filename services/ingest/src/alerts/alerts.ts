@@ -148,7 +148,6 @@ export class Alerts {
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#working;
     if (this.#isEvaluating) {
-      this.#pendingDue = 0;
       this.#markDue = 0;
       await this.#save(performance.now()).catch((error) => this.#fail(error));
     }

@@ -28,10 +28,11 @@ export class Centre {
   isUnavailable = false;
   /** The share of requests without an answer. */
   unknown = 0;
+  /** The process has been killed: its further requests do not arrive. */
+  isFrozen = false;
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly #requests = new Set<Request>();
-  #isFrozen = false;
 
   constructor(time: VirtualTime, random: Random) {
     this.#time = time;
@@ -40,7 +41,7 @@ export class Centre {
 
   /** Answers as the function of Node does. */
   readonly fetch = (_url: string, { body, signal }: RequestInit): Promise<Response> => {
-    if (this.#isFrozen) return new Promise(() => {});
+    if (this.isFrozen) return new Promise(() => {});
     if (signal!.aborted) return Promise.reject(signal!.reason);
     return new Promise((resolve, reject) => {
       const request = { body: body as Buffer, resolve, reject };
@@ -54,15 +55,10 @@ export class Centre {
     });
   };
 
-  /** The process has been killed: its further requests do not arrive. */
-  freeze(): void {
-    this.#isFrozen = true;
-  }
-
   /** The process has ended: some of the requests on their way still arrive. */
   endProcess(): void {
     for (const request of this.#requests) this.#end(request);
-    this.#isFrozen = false;
+    this.isFrozen = false;
   }
 
   #arrive(request: Request): void {

@@ -185,11 +185,10 @@ class Simulation {
   #surroundings(): Surroundings {
     return {
       ...{ plan: this.#plan, mutant: this.#mutant, time: this.#time, trace: this.#trace },
-      ...{ store: this.#store, leases: this.#leases, notify: this.#receiver.send },
+      ...{ store: this.#store, centre: this.#centre, leases: this.#leases, notify: this.#receiver.send },
       traffic: () => this.#traffic,
       endOfFaults: () => this.#faults.end,
       newFile: () => this.#quarantineFile(++this.#files),
-      onFrozen: (isFrozen) => (isFrozen ? this.#centre.freeze() : this.#centre.endProcess()),
       fail: (mistake) => this.#fail(mistake),
     };
   }
@@ -276,7 +275,8 @@ class Simulation {
   async #isOver(): Promise<boolean> {
     if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || this.#replica !== null) return false;
     const processes = this.#boards.flatMap(({ running }) => running ?? []);
-    if (processes.length < this.#boards.length || !this.#boards.every(this.#isSettled)) return false;
+    if (processes.length < this.#boards.length || !this.#boards.every((board) => this.#isSettled(board)))
+      return false;
     if (!processes.every((process) => this.#isRelayed(process))) return false;
     // One of all processes does this.
     if (!processes.some((process) => this.#areAlertsRight(process))) return false;
@@ -297,14 +297,14 @@ class Simulation {
   }
 
   /** Whether a process has nothing more to do for its messages. */
-  readonly #isSettled = (board: Board): boolean => {
+  #isSettled(board: Board): boolean {
     const { pipeline, ledgerFile, isStopping } = board.running!;
     const { accounts, spool } = pipeline!;
     if (accounts.inFlight > 0 || !(spool?.empty ?? true) || isStopping) return false;
     return (
       !ledgerFile.ledger.isUnchecked && !this.#sensors.areMissed(ledgerFile.ledger, this.#devicesOf(board))
     );
-  };
+  }
 
   /** Whether a device sends to a board. */
   #devicesOf(board: Board): (device: string) => boolean {
