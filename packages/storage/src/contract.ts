@@ -1,4 +1,5 @@
 import type { Device, Reading } from '@tidegauge/readings';
+import type { StoreError } from './errors.ts';
 
 /**
  * The contract of a store: what ingest, the API and the benchmarks need from a database.
@@ -393,6 +394,8 @@ export interface RollupWork {
   readonly rows: number;
   /** Readings that were read. */
   readonly readings: number;
+  /** Why hours were left for an hour: a part of the store is damaged. Null: none were. */
+  readonly damage: StoreError | null;
   /** There can be more work at once. */
   readonly more: boolean;
 }

@@ -49,7 +49,7 @@ export function isDiskFull(error: unknown): error is StoreError {
 }
 
 /** Whether a file of a store is damaged. Other parts of it can be usable. */
-export function isDamaged(error: unknown): boolean {
+export function isDamaged(error: unknown): error is StoreError & { readonly hint: string } {
   return error instanceof StoreError && error.hint === DAMAGED;
 }
 

@@ -51,14 +51,9 @@ export class RollupWorker {
 
   async #run(): Promise<void> {
     while (!this.#end.signal.aborted) {
-      try {
-        await this.#workAll();
-        await this.#compactAll();
-      } catch (error) {
-        this.#failed(error);
-      }
-      // Also after a failure, so that it shows how long the hours wait.
-      await this.#look().catch((error) => this.#failed(error));
+      // Each also after a failure of the others. The last one shows how long the hours wait.
+      for (const part of [this.#workAll, this.#compactAll, this.#look])
+        await part.call(this).catch((error) => this.#failed(error));
       await this.#rest(this.#pollMs);
     }
   }
@@ -71,6 +66,7 @@ export class RollupWorker {
       this.counts.hours += work.hours;
       this.counts.late += work.late;
       this.counts.rows += work.rows;
+      if (work.damage !== null) this.#failed(work.damage);
       more = work.more;
       if (!more) return;
       await this.#rest(REST * (performance.now() - started));
@@ -101,6 +97,6 @@ export class RollupWorker {
     if (performance.now() - this.#logged < LOG_EVERY_MS) return;
     this.#logged = performance.now();
     const err = error instanceof StoreError ? error : new StoreError('UNEXPECTED', String(error));
-    this.#logger.warn({ err }, 'rollups and compaction wait, because the store refused a call');
+    this.#logger.warn({ err }, 'some rollups, or compaction, wait because of an error of the store');
   }
 }

@@ -194,7 +194,7 @@ export class Day implements LogOwner {
       }
     }
     if (!repeats) return readings;
-    const stored = await this.#read(places);
+    const stored = await this.#log.soundLines(places);
     const values = new Map<Series, Map<number, ReadingValue>>();
     const valuesOf = (row: number) => {
       const { device, metric } = readings[row]!;
@@ -204,7 +204,9 @@ export class Day implements LogOwner {
       return found;
     };
     known.forEach((row, index) => {
-      valuesOf(row).set(stored[index]!.time, stored[index]!.value);
+      // A reading whose line was damaged meanwhile is written again.
+      const reading = stored[index] === null ? null : decodeReading(stored[index]!);
+      if (reading !== null) valuesOf(row).set(reading.time, reading.value);
     });
     return readings.filter(({ time, value }, row) => {
       const seen = valuesOf(row);

@@ -63,7 +63,7 @@ const SPARE_BYTES = 16 * 1024 * 1024;
  *
  * A line whose checksum does not match is skipped, and logged. So a damaged line is never read as another value.
  *
- * Call `refresh`, `append`, `compact`, `drop` and `lines` inside `exclusive` only.
+ * Call `refresh`, `append`, `compact`, `drop`, `lines` and `soundLines` inside `exclusive` only.
  */
 export class Log {
   readonly #folder: string;
@@ -202,16 +202,20 @@ export class Log {
    * @throws {StoreError} UNAVAILABLE when one was damaged since it was first read. The next process skips it
    */
   async lines(places: readonly Place[]): Promise<string[]> {
-    if (places.length === 0) return [];
-    const lines = await readLines(this.#handle!, places);
-    return lines.map((text, index) => {
-      const line = withoutChecksum(text);
+    const lines = await this.soundLines(places);
+    return lines.map((line, index) => {
       if (line !== null) return line;
       const where = `${this.#path()} at byte ${offsetOf(places[index]!)}`;
       throw new StoreError('UNAVAILABLE', `${where}: the line was damaged while the file was in use`, {
         hint: 'check the disk, and restart this process',
       });
     });
+  }
+
+  /** As `lines`, with null for a damaged one. */
+  async soundLines(places: readonly Place[]): Promise<(string | null)[]> {
+    if (places.length === 0) return [];
+    return (await readLines(this.#handle!, places)).map(withoutChecksum);
   }
 
   /** Starts a new generation with only the present state. Does nothing if that could fill the disk. */

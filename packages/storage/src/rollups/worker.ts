@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompleteReadings } from '../backend.ts';
 import type { RollupPeriod, RollupWork, SeriesName } from '../contract.ts';
+import { isDamaged } from '../errors.ts';
 import type { BackendRollups, Mark, RollupRow } from './backend-rollups.ts';
 import { Backfill } from './backfill.ts';
 import { type Figures, PeriodFold, PeriodFolds } from './figures.ts';
@@ -20,6 +21,8 @@ const GROUP_READINGS = 10_000;
  * another process can have computed rollups of that day, which this write replaced. So its hours get new marks.
  */
 const STALE_US = 30_000_000;
+/** After this time, the hours of a series that could not be read because of damage are tried again, microseconds. */
+const DAMAGED_US = HOUR_US;
 
 /** The changed hours of one series on one day. They are computed together. */
 interface Job extends SeriesName {
@@ -84,7 +87,10 @@ export class RollupWorker {
   async piece(): Promise<RollupWork> {
     const begin = this.#clock();
     const marks = await this.#rollups.dueMarks(begin, PIECE_MARKS);
-    const work: Work = { hours: 0, late: 0, rows: 0, readings: 0, more: marks.length === PIECE_MARKS };
+    const work: Work = {
+      ...{ hours: 0, late: 0, rows: 0, readings: 0, damage: null },
+      more: marks.length === PIECE_MARKS,
+    };
     if (marks.length === 0 && (await this.#backfill.piece())) return { ...work, more: true };
     const jobs = jobsOf(marks);
     while (jobs.length > 0) {
@@ -100,7 +106,14 @@ export class RollupWorker {
     const drafts: Draft[] = [];
     const end = work.readings + GROUP_READINGS;
     while (jobs.length > 0 && drafts.length < GROUP_JOBS && work.readings < end) {
-      drafts.push(await this.#draft(jobs.shift()!, work));
+      const job = jobs.shift()!;
+      try {
+        drafts.push(await this.#draft(job, work));
+      } catch (error) {
+        if (!isDamaged(error)) throw error;
+        work.damage = error;
+        await this.#postpone(job);
+      }
       await nextTurn();
     }
     // An expiry stores its limit before it deletes. So all readings from this limit on were there above.
@@ -115,6 +128,12 @@ export class RollupWorker {
     const done = drafts.flatMap(({ job }) => job.marks);
     await this.#rollups.removeMarks(done);
     work.hours += done.length;
+  }
+
+  /** Leaves a job for later, so that it does not keep the work of other series. */
+  #postpone({ marks }: Job): Promise<void> {
+    const due = this.#clock() + DAMAGED_US;
+    return this.#rollups.putMarks(marks.map((mark) => ({ ...mark, due })));
   }
 
   async #draft(job: Job, work: Work): Promise<Draft> {

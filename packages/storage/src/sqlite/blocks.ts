@@ -1,6 +1,6 @@
 import { Block, DamagedBlock, encodeBlock } from '@tidegauge/columns';
 import type { Order } from '../contract.ts';
-import { DAMAGED, StoreError } from '../errors.ts';
+import { DAMAGED, isDamaged, StoreError } from '../errors.ts';
 import type { PageQuery } from '../merge.ts';
 import type { Database } from './database.ts';
 import type { Row } from './mapping.ts';
@@ -122,11 +122,13 @@ export class Blocks {
     }
   }
 
-  /** Whether a block has this reading, and no row of `readings` replaces it. */
+  /** Whether a block has this reading, and no row of `readings` replaces it. False if the block is damaged. */
   holds(series: number, time: number, value: number | string): boolean {
     const range = this.next(series, time, time + 1);
     if (range === null) return false;
-    const { times, values } = this.#open(range);
+    const block = unlessDamaged(() => this.#open(range));
+    if (block === null) return false;
+    const { times, values } = block;
     const index = lowerBound(times, time);
     if (times[index] !== time || values[index] !== value) return false;
     return this.#replaced(series, range, time, time + 1).size === 0;
@@ -160,14 +162,16 @@ export class Blocks {
 
   /**
    * Deletes the readings in [from, to) of the first block that has any. Returns their number without those that a row of
-   * `readings` replaces, which the caller deletes later. Null: no block has any.
+   * `readings` replaces, which the caller deletes later; those are counted if the block is damaged. Null: no block has any.
+   * @throws {StoreError} when only a part of a damaged block should go
    */
   remove(series: number, from: number, to: number): number | null {
     const range = this.next(series, from, to);
     if (range === null) return null;
     const replaced = this.#replaced(series, range, from, to);
     const isWhole = from <= range.first && range.last < to;
-    if (isWhole && replaced.size === 0) {
+    const isKnown = replaced.size === 0 || unlessDamaged(() => this.#open(range)) === null;
+    if (isWhole && isKnown) {
       this.drop(range);
       return range.count;
     }
@@ -244,6 +248,16 @@ export class Blocks {
     this.#decoded.set(id, block);
     if (this.#decoded.size > CACHED) this.#decoded.delete(this.#decoded.keys().next().value!);
     return block;
+  }
+}
+
+/** What `read` returns; null if a block is damaged. */
+export function unlessDamaged<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    return null;
   }
 }
 

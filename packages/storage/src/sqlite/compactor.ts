@@ -1,4 +1,4 @@
-import { BLOCK_BYTES, type BlockRange, type Blocks, type Entry, textBytes } from './blocks.ts';
+import { BLOCK_BYTES, type BlockRange, type Blocks, type Entry, textBytes, unlessDamaged } from './blocks.ts';
 import type { Database } from './database.ts';
 
 /** Series that one step looks at, about 2 ms. */
@@ -57,8 +57,8 @@ export class Compactor {
     const last = rows.at(-1)![0];
     // So many before the block are a block themselves.
     const isApart = last < block.first && rows.length === this.#blocks.readings;
-    this.#replace(series, rows, isApart ? null : block);
-    return true;
+    // Late readings stay rows if their block is damaged.
+    return unlessDamaged(() => this.#replace(series, rows, isApart ? null : block)) !== null;
   }
 
   /** Moves the oldest of the readings after all blocks, if there are enough. */

@@ -24,7 +24,7 @@ import {
   type PageQuery,
   rangePages,
 } from '../merge.ts';
-import { Blocks } from './blocks.ts';
+import { Blocks, unlessDamaged } from './blocks.ts';
 import { Compactor } from './compactor.ts';
 import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
@@ -455,11 +455,14 @@ export class SqliteReadings implements BackendReadings {
   /**
    * Deletes readings of a series in some blocks. A row that replaces one of them is deleted later, and counted then. Null if
    * no block has readings of that time: the transaction that deletes the last rows must see it, because rows move to blocks.
+   *
+   * @param keepsDamaged a damaged block stays until all of it goes
    */
-  #deleteBlocks(id: number, from: number, to: number): number | null {
+  #deleteBlocks(id: number, from: number, to: number, keepsDamaged = false): number | null {
     let deleted: number | null = null;
     for (let blocks = 0; blocks < EXPIRE_BLOCKS; blocks += 1) {
-      const removed = this.#blocks.remove(id, from, to);
+      const remove = () => this.#blocks.remove(id, from, to);
+      const removed = keepsDamaged ? unlessDamaged(remove) : remove();
       if (removed === null) break;
       deleted = (deleted ?? 0) + removed;
     }
@@ -485,7 +488,7 @@ export class SqliteReadings implements BackendReadings {
       .all(start, EXPIRE_SERIES);
     let rows = 0;
     for (const { id } of ids) {
-      const inBlocks = this.#deleteBlocks(id as number, 0, before);
+      const inBlocks = this.#deleteBlocks(id as number, 0, before, true);
       if (inBlocks !== null) return { rows: rows + inBlocks, goOn: id as number };
       rows += drop.run(id as number, 0, before, EXPIRE_ROWS - rows).changes as number;
       if (rows >= EXPIRE_ROWS) return { rows, goOn: id as number };

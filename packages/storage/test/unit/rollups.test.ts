@@ -196,6 +196,27 @@ test('a piece of work that was stopped for long marks the hours of its day again
   await store.close();
 });
 
+test('a damaged series does not keep the rollups of others', async () => {
+  let clock = T0 + DAY;
+  const path = join(folder, 'damaged-series.db');
+  const store = await openStore(`sqlite:${path}`, { clock: () => clock });
+  await store.readings.write(['bad', 'good'].map((device) => reading({ device })));
+  const db = new DatabaseSync(path);
+  db.exec(`insert into tidegauge_blocks (series, first, last, count, data)
+    select id, ${T0 + 1}, ${T0 + 2}, 2, zeroblob(40) from series where device = 'bad'`);
+  clock += HOUR;
+  const { hours, damage } = await store.rollups.work();
+  assert.equal(hours, 1);
+  assert.match(damage!.message, /block \d+ of readings/);
+  assert.equal((await store.rollups.work()).damage, null, 'it waits for an hour');
+  assert.equal((await store.rollups.status()).marks, 1);
+  db.exec('delete from tidegauge_blocks');
+  db.close();
+  clock += HOUR;
+  assert.equal((await store.rollups.work()).hours, 1);
+  await store.close();
+});
+
 describe('the plan of an aggregate', () => {
   const spanOf = fc.integer({ min: 0, max: 3 * DAY }).map((time) => T0 + time);
   const bucket = fc.constantFrom(

@@ -260,6 +260,35 @@ describe('readings in blocks', () => {
     db.close();
   });
 
+  test('that are damaged keep no others from being written, moved or deleted', async () => {
+    const db = await openDatabase(freshPath());
+    const readings = small(db);
+    await readings.write(series('d', 60));
+    await readings.write(series('e', 60));
+    await compactAll(readings);
+    db.connection.exec(`update tidegauge_blocks set data = zeroblob(40)
+      where series = (select id from series where device = 'd') and first = ${T0}`);
+    const again = small(db);
+    // Whether the damaged block has them is not known.
+    const late = series('d', 8);
+    assert.deepEqual(await again.write(late), { stored: 8, duplicate: 0 });
+    assert.deepEqual(await again.write(late), { stored: 0, duplicate: 8 });
+    await again.write(series('d', 120));
+    await again.write(series('e', 120));
+    await compactAll(again);
+    const newer = `select count(distinct series) as count from tidegauge_blocks where first >= ${T0 + 60e6}`;
+    assert.equal(db.connection.prepare(newer).get()!.count, 2, 'newer readings of both series move');
+    const rest = { device: 'd', from: T0 + 40e6, order: 'asc', limit: 1000 } as const;
+    assert.equal((await collect(again.range(rest))).length, 80);
+    // The half of it that is old goes with the other half.
+    await again.expire(T0 + 3e6);
+    assert.equal((await collect(again.range({ device: 'e', order: 'asc', limit: 1000 }))).length, 117);
+    await rejection(again.delete({ device: 'd', to: T0 + 3e6 }), 'MISCONFIGURED');
+    await again.expire(T0 + 30e6);
+    assert.equal((await collect(again.range({ ...rest, from: T0 }))).length, 90);
+    db.close();
+  });
+
   test('of long texts are in blocks of bounded size', async () => {
     const db = await openDatabase(freshPath());
     const readings = new SqliteReadings(db, 10, 6, new Blocks(db, 100));

@@ -1,7 +1,7 @@
 import { dayName } from '@tidegauge/copy';
 import { now } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
-import { type RangeCursor, type Store, StoreError } from '@tidegauge/storage';
+import { isDamaged, type RangeCursor, type Store, StoreError } from '@tidegauge/storage';
 import { dayFigures, dayOf, MOST_DAY, nextDay, readingsOfDay } from './day-digest.ts';
 import type { DayRange } from './relay-log.ts';
 import type { DayOfDevice, RelayAnswer } from './relay-message.ts';
@@ -123,8 +123,9 @@ export class Comparison {
       else if (current.isRepairing) await this.#repair(current);
       else await this.#compare(current);
     } catch (error) {
-      // A device that the store refuses to read must not hold up the others.
-      if (!(error instanceof StoreError) || error.code !== 'REJECTED') throw error;
+      // A device that the store refuses to read, or of which a part is damaged, must not hold up the others.
+      const isRefused = error instanceof StoreError && error.code === 'REJECTED';
+      if (!isRefused && !isDamaged(error)) throw error;
       this.#skip(error.message);
     }
     return !this.#isDone;

@@ -1,6 +1,6 @@
 import { DecodeError, now } from '@tidegauge/readings';
 import { isWithin, Problem } from '@tidegauge/service';
-import { type Store, StoreError } from '@tidegauge/storage';
+import { isDamaged, type Store, StoreError } from '@tidegauge/storage';
 import type { Part } from '../part.ts';
 import type { Pipeline } from '../pipeline.ts';
 import { checkTaking } from '../quarantine-steps.ts';
@@ -82,14 +82,18 @@ async function take(
   return answer;
 }
 
-/** Compares a day with that of the store; null when it is refused. */
+/** Compares a day with that of the store; null when it is refused, or when a part of it is damaged here. */
 async function compare(
   store: Store,
   { device, day, until, count, digest }: DayOfDevice,
   limit: string | null,
   refused: Refused,
 ): Promise<RelayAnswer['compared']> {
-  const own = await refused.orCall(limit, device, () => dayFigures(store, device, day, until));
+  const figures = () => dayFigures(store, device, day, until);
+  const own = await refused.orCall(limit, device, figures).catch((error: unknown) => {
+    if (!isDamaged(error)) throw error;
+    return null;
+  });
   if (own === null) return null;
   return { isEqual: own.count === count && own.digest === digest, count: own.count };
 }

@@ -3,10 +3,12 @@ import { test } from 'node:test';
 import { waitUntil } from '@tidegauge/process';
 import { DecodeError, type Device, now, type Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
+import { DAMAGED, type Store, StoreError } from '@tidegauge/storage';
 import { Comparison } from '../../src/relay/comparison.ts';
 import { dayFigures, dayOf } from '../../src/relay/day-digest.ts';
 import { encodeHeader, type RelayAnswer, readRelayAnswer } from '../../src/relay/relay-message.ts';
 import { decodeRelayed, encodeRelayed } from '../../src/relay/relayed-lines.ts';
+import { type CentreOptions, takeRelayed } from '../../src/relay/take-relayed.ts';
 import { type RelayNode, readingsOf, relayNode, series } from '../relay-node.ts';
 
 const WAIT = { timeoutMs: 20_000 };
@@ -212,6 +214,42 @@ test('a day that differs once after it was sent again, because a correction is o
   while (await comparison.step());
   const { repaired, unequal } = comparison.document;
   assert.deepEqual([repaired, unequal], [1, 0]);
+});
+
+test('a device of which a part is damaged does not keep the comparison of others', async (context) => {
+  const { store } = await relayNode(context);
+  for (const name of ['a', 'b']) await store.readings.write(series(name, 1, EPOCH));
+  const range: Store['readings']['range'] = (query) => {
+    if (query.device === 'a') throw new StoreError('UNAVAILABLE', 'block 1', { hint: DAMAGED });
+    return store.readings.range(query);
+  };
+  const comparison = new Comparison({
+    store: { ...store, readings: { ...store.readings, range } } as Store,
+    days: { from: DAY, to: DAY },
+    device: null,
+    logger: createLogger('test', 'silent'),
+    compare: async () => ({ compared: { isEqual: true, count: 1 } }) as RelayAnswer,
+    send: async () => {},
+  });
+  while (await comparison.step());
+  const { days, skipped } = comparison.document;
+  assert.deepEqual([days, skipped], [1, 1]);
+});
+
+test('a centre answers that it cannot compare a device of which a part is damaged', async (context) => {
+  const { store, boards } = await relayNode(context);
+  await store.readings.write(series('a', 1, EPOCH));
+  const pages = () => {
+    throw new StoreError('UNAVAILABLE', 'block 1', { hint: DAMAGED });
+  };
+  const damaged = { ...store, readings: { ...store.readings, pages } };
+  const compare = { device: 'a', day: DAY, until: EPOCH + 1e9, count: 1, digest: '' };
+  const { compared, refused } = await takeRelayed(
+    { store: damaged, boards, beyond: () => [] } as unknown as CentreOptions,
+    { header: { ...HEADER, compare }, payload: Buffer.alloc(0) },
+    { client: 'board', limit: null },
+  );
+  assert.deepEqual([compared, refused], [null, 0]);
 });
 
 test('a chain passes readings on, and a loop is refused', async (context) => {

@@ -107,7 +107,7 @@ test('a worker that always has more work reports the marks that are left', async
     ...store.rollups,
     work: async () => {
       pieces += 1;
-      return { hours: 1, late: 0, rows: 1, readings: 1, more: true };
+      return { hours: 1, late: 0, rows: 1, readings: 1, damage: null, more: true };
     },
   };
   const worker = new RollupWorker({ rollups, lease: async () => true } as unknown as Store, 'w', logger, 20);
