@@ -94,7 +94,7 @@ export interface CentreDocument {
   readonly refused: number;
   /** Bytes of requests, compressed. */
   readonly sentBytes: number;
-  /** Days whose readings were dropped and wait to be compared. */
+  /** Days whose readings were dropped and wait to be compared, from the first to the last one. */
   readonly lost: DayRange | null;
   /** The running comparison, or the last one since the start. */
   readonly comparison: ComparisonDocument | null;
@@ -175,7 +175,7 @@ export class CentreLink {
       backlogBytes: log.bytes,
       lagSeconds: this.#lagSeconds,
       ...this.#counts,
-      lost: log.lost,
+      lost: log.lost.reduce<DayRange | null>(unite, null),
       comparison: this.#comparison?.document ?? null,
     };
   }
@@ -372,8 +372,9 @@ export class CentreLink {
       this.#requested = null;
       return this.#begin(days, device, null, false);
     }
-    const { lost, compared } = log;
-    if (lost !== null) return this.#begin(lost, null, lost, false);
+    const { compared } = log;
+    const [lost] = log.lost;
+    if (lost !== undefined) return this.#begin(lost, null, lost, false);
     const yesterday = dayOf(now() - DAILY_AFTER_US - this.#delayUs) - 1;
     if (compared >= yesterday) return null;
     // One day is compared a second time, because readings can be late.

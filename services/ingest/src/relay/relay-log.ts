@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { DecodeError, isTable, now } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
 import { replaceFile } from '../replace-file.ts';
@@ -14,6 +15,9 @@ export interface DayRange {
   readonly to: number;
 }
 
+/** Ranges of lost days that are kept apart. Of more, the closest are joined. */
+const MOST_RANGES = 16;
+
 /** The days from the first to the last one of both ranges. */
 export function unite(one: DayRange | null, other: DayRange): DayRange {
   if (one === null) return other;
@@ -24,8 +28,8 @@ export function unite(one: DayRange | null, other: DayRange): DayRange {
 interface State {
   /** The centre, without secrets. For people. */
   readonly centre: string;
-  /** Days with readings that were dropped. */
-  readonly lost: DayRange | null;
+  /** Days with readings that were dropped, apart and in order. An earlier version wrote one range or null. */
+  readonly lost: readonly DayRange[];
   /** The newest day that was compared with the centre; at first the last one before the log was made. */
   readonly compared: number;
 }
@@ -78,8 +82,8 @@ export class RelayLog {
     return this.#spool.since;
   }
 
-  /** Days with readings that were dropped; null when there are none. Another object after each drop. */
-  get lost(): DayRange | null {
+  /** Days with readings that were dropped, in ranges that are apart: another object for a range after each drop in it. */
+  get lost(): readonly DayRange[] {
     return this.#state.lost;
   }
 
@@ -119,13 +123,14 @@ export class RelayLog {
   /**
    * Notes that days were compared.
    *
-   * @param lost `lost` when the comparison began, if it was about them. What was dropped since has to be compared again
+   * @param lost their range of `lost` when the comparison began, if it was about one. What was dropped since has to be
+   *   compared again
    */
   wasCompared(days: DayRange, lost: DayRange | null): void {
     const { lost: left, compared } = this.#state;
     this.#state = {
       ...this.#state,
-      lost: left === lost ? null : left,
+      lost: left.filter((range) => range !== lost),
       compared: lost === null ? Math.max(compared, days.to) : compared,
     };
     this.#keepState();
@@ -167,21 +172,23 @@ export class RelayLog {
   /** @param entries null when they are not known: readings of the day before, and later ones, are assumed then */
   async #drop(segment: Segment, entries: readonly SpoolEntry[] | null): Promise<void> {
     this.#lose(
-      entries === null ? { from: Math.max(0, dayOf(segment.since) - 1), to: dayOf(now()) } : daysOf(entries),
+      entries === null
+        ? [{ from: Math.max(0, dayOf(segment.since) - 1), to: dayOf(now()) }]
+        : daysOf(entries),
     );
     await this.#spool.remove(segment);
     this.#dropped = segment.number;
   }
 
-  #lose(days: DayRange | null): void {
-    if (days === null) return;
+  #lose(days: readonly DayRange[]): void {
+    if (days.length === 0) return;
     this.drops++;
-    const { lost } = this.#state;
-    const all = { ...unite(lost, days) };
-    this.#state = { ...this.#state, lost: all };
-    if (lost?.from === all.from && lost.to === all.to) return;
+    const { lost: before } = this.#state;
+    const lost = joined([...before, ...days]);
+    this.#state = { ...this.#state, lost };
+    if (isDeepStrictEqual(before, lost)) return;
     this.#logger.warn(
-      { days: all },
+      { days },
       'readings for the centre were dropped: their days will be compared and sent again',
     );
     this.#keepState();
@@ -191,12 +198,12 @@ export class RelayLog {
     const before = dayOf(now()) - 1;
     try {
       const state: unknown = JSON.parse(readFileSync(this.#file, 'utf8'));
-      if (isTable(state)) return { lost: rangeOf(state.lost), compared: countOf(state.compared) ?? before };
+      if (isTable(state)) return { lost: rangesOf(state.lost), compared: countOf(state.compared) ?? before };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         this.#logger.error({ err: error }, 'the state of the relay cannot be read: it begins again');
     }
-    return { lost: null, compared: before };
+    return { lost: [], compared: before };
   }
 
   #keepState(): void {
@@ -209,18 +216,39 @@ export class RelayLog {
   }
 }
 
-/** The days of the readings of some entries; null without readings. */
-function daysOf(entries: readonly SpoolEntry[]): DayRange | null {
-  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+/** The days of the readings of some entries. */
+function daysOf(entries: readonly SpoolEntry[]): readonly DayRange[] {
+  const days = new Set<number>();
   for (const { payload } of entries) {
     const readings = decodeRelayed(payload);
     if (readings instanceof DecodeError) continue;
-    for (const { time } of readings) {
-      from = Math.min(from, dayOf(time));
-      to = Math.max(to, dayOf(time));
-    }
+    for (const { time } of readings) days.add(dayOf(time));
   }
-  return to < from ? null : { from, to };
+  return joined(Array.from(days, (day) => ({ from: day, to: day })));
+}
+
+/**
+ * The days of ranges in at most `MOST_RANGES`, apart and in order, with days between them only where there are more. A range
+ * that overlaps no other one stays the same object.
+ */
+function joined(ranges: readonly DayRange[]): readonly DayRange[] {
+  const apart: DayRange[] = [];
+  for (const range of ranges.toSorted((a, b) => a.from - b.from)) {
+    const last = apart.at(-1);
+    if (last !== undefined && range.from <= last.to + 1) apart.splice(-1, 1, unite(last, range));
+    else apart.push(range);
+  }
+  while (apart.length > MOST_RANGES) {
+    const gaps = apart.slice(1).map(({ from }, index) => from - apart[index]!.to);
+    const closest = gaps.indexOf(Math.min(...gaps));
+    apart.splice(closest, 2, unite(apart[closest]!, apart[closest + 1]!));
+  }
+  return apart;
+}
+
+function rangesOf(value: unknown): readonly DayRange[] {
+  const ranges = (Array.isArray(value) ? value : [value]).map(rangeOf);
+  return joined(ranges.filter((range) => range !== null));
 }
 
 function rangeOf(value: unknown): DayRange | null {

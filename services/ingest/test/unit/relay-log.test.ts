@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporaryDirectory } from '@tidegauge/process';
@@ -42,7 +42,7 @@ test('what waits is there for the next process, in order, until it is removed', 
   assert.deepEqual([...new Set(oldest.entries.map(({ received }) => received / DAY_US))], [DAY, DAY + 1]);
   await second.remove(oldest.segment);
   assert.equal(await second.oldest(), null);
-  assert.equal(second.lost, null);
+  assert.deepEqual(second.lost, []);
   await second.close();
   assert.deepEqual(readdirSync(directory), ['state.json']);
 });
@@ -52,20 +52,43 @@ test('beyond its bound the oldest readings are dropped, and their days are known
   const log = new RelayLog(directory, 1024 * 1024, 'http://centre', logger);
   for (let day = DAY; day < DAY + 12; day++) await log.append(entriesOf(day));
   assert.ok(log.bytes <= 1024 * 1024 && log.drops > 0);
-  const { lost } = log;
+  const [lost] = log.lost;
   assert.equal(lost?.from, DAY);
   const oldest = await log.oldest();
   // Nothing is in neither of them.
   assert.ok(oldest !== null && lost.to >= oldest.entries[0]!.received / DAY_US - 1);
   await log.close();
   const next = new RelayLog(directory, 1024 * 1024, 'http://centre', logger);
-  assert.deepEqual(next.lost, lost);
-  const begun = next.lost;
+  assert.deepEqual(next.lost, [lost]);
+  const begun = next.lost[0]!;
   for (let count = 0; count < 12; count++) await next.append(entriesOf(DAY));
   next.wasCompared(lost, begun);
-  assert.ok(next.lost !== null, 'readings of the same days were dropped meanwhile');
-  next.wasCompared(next.lost, next.lost);
-  assert.equal(next.lost, null);
+  const [again] = next.lost;
+  assert.ok(again !== undefined, 'readings of the same days were dropped meanwhile');
+  next.wasCompared(again, again);
+  assert.deepEqual(next.lost, []);
+  await next.close();
+});
+
+test('dropped readings of a clock that is years behind do not have all days since compared', async (context) => {
+  const directory = directoryOf(context);
+  const log = new RelayLog(directory, 1024 * 1024, 'http://centre', logger);
+  // Each third part has readings of an old day, the last ones of many.
+  for (let count = 0; count < 12; count++) await log.append(entriesOf(count % 3 === 0 ? DAY - 3000 : DAY));
+  const days = ({ from, to }: { from: number; to: number }) => [from, to];
+  assert.deepEqual(log.lost.map(days), [
+    [DAY - 3000, DAY - 3000],
+    [DAY, DAY],
+  ]);
+  for (let count = 0; count < 40; count++) await log.append(entriesOf(DAY - 2000 + count ** 2));
+  assert.equal(log.lost.length, 16);
+  assert.deepEqual(days(log.lost[0]!), [DAY - 3000, DAY - 3000]);
+  assert.equal(log.lost[1]!.from, DAY - 2000);
+  await log.close();
+  const file = join(directory, 'state.json');
+  writeFileSync(file, '{"centre":"http://centre","lost":{"from":7,"to":9},"compared":9}');
+  const next = new RelayLog(directory, 1024 * 1024, 'http://centre', logger);
+  assert.deepEqual(next.lost, [{ from: 7, to: 9 }], 'as an earlier version wrote it');
   await next.close();
 });
 
