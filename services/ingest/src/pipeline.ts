@@ -17,6 +17,7 @@ import { bytesInMemory, type Delivery, type DeliveryKind, MqttDelivery, type Ori
 import { DeviceLanes } from './device-lanes.ts';
 import { InFlight, type InFlightBounds } from './in-flight.ts';
 import type { Hold } from './lane.ts';
+import type { LedgerFile } from './ledger/ledger-file.ts';
 import { SequenceLedger } from './ledger/sequence-ledger.ts';
 import { SequenceRecorder } from './ledger/sequence-recorder.ts';
 import { LiveFeed } from './live-feed.ts';
@@ -46,10 +47,9 @@ export interface PipelineOptions extends InFlightBounds {
   /** The clocks of sensors that were never set. Default: none is known. */
   readonly clocks?: SensorClocks;
   /**
-   * Called when numbers were recorded, before their messages are acknowledged, with the least time of their readings. It
-   * is infinite when a sensor declared numbers gone.
+   * Called when numbers were recorded, before their messages are acknowledged, and when a sensor declared numbers gone.
    */
-  readonly onSequences?: (oldest: number) => void;
+  readonly onSequences?: LedgerFile['flush'];
   /** Registers devices, which can be known. It can be repeated. Default: with their names. */
   readonly register?: (names: readonly string[]) => Promise<void>;
   /** Readings in one write at most. */
@@ -148,7 +148,9 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.sequences = options.sequences ?? new SequenceLedger();
-    this.#recorder = new SequenceRecorder(this.sequences, (oldest) => options.onSequences?.(oldest));
+    this.#recorder = new SequenceRecorder(this.sequences, (oldest, late) =>
+      options.onSequences?.(oldest, late),
+    );
     this.#inFlight = new InFlight(options, this.accounts);
     this.#clocks = options.clocks ?? new SensorClocks();
     this.feed = new LiveFeed(options.router.units.unitOf);

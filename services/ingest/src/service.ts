@@ -152,7 +152,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       logger,
       sequences: ledgerFile.ledger,
       clocks: clocksFile.clocks,
-      onSequences: (oldest) => ledgerFile.flush(oldest),
+      onSequences: (oldest, late) => ledgerFile.flush(oldest, late),
       ...(config.siteFromDevice
         ? { register: (names: readonly string[]) => registerWithSite(store.devices, names) }
         : {}),

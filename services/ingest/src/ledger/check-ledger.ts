@@ -1,8 +1,9 @@
 import { forEach } from '@tidegauge/parallel';
 import type { Logger } from '@tidegauge/service';
-import type { Store } from '@tidegauge/storage';
+import { isDamaged, type Store } from '@tidegauge/storage';
 import { Backoff } from '../backoff.ts';
 import type { LedgerFile } from './ledger-file.ts';
+import type { Late } from './read-ledger.ts';
 
 /** Devices that are read at the same time. */
 const DEVICES_AT_ONCE = 8;
@@ -14,6 +15,8 @@ const START_MS = 60_000;
 export interface CheckOptions {
   /** No reading with an earlier time can be lacking, microseconds since the epoch. */
   readonly from: number;
+  /** The same for devices whose readings were older. */
+  readonly late: Late;
   /**
    * Whether the store decides. False when a number can have been recorded that the store does not have, because filters
    * leave readings out, or because the ledger was not kept for a time.
@@ -49,7 +52,7 @@ export async function recoverLedger(
   hasFilters: boolean,
   logger: Logger,
 ): Promise<LedgerCheck | null> {
-  const { checkFrom: from, isIncomplete, wasUnused } = file.recover();
+  const { checkFrom: from, late, isIncomplete, wasUnused } = file.recover();
   if (from === null) {
     file.start();
     return null;
@@ -57,7 +60,7 @@ export async function recoverLedger(
   const check = new LedgerCheck(
     file,
     store,
-    { from, isFinal: !isIncomplete && !hasFilters, wasUnused, lacksDevices: isIncomplete },
+    { from, late, isFinal: !isIncomplete && !hasFilters, wasUnused, lacksDevices: isIncomplete },
     logger,
   );
   await check.start();
@@ -110,7 +113,8 @@ export class LedgerCheck {
       gapsOpened: gapsOpened + Math.max(0, ledger.missing - missing),
       healed: healed + Math.max(0, missing - ledger.missing),
     });
-    this.#file.start(isDone ? null : this.#options.from);
+    const { from, late } = this.#options;
+    this.#file.start(isDone ? null : Math.min(from, ...late.values()));
     if (!isDone) void this.#compareUntilDone();
   }
 
@@ -150,6 +154,8 @@ export class LedgerCheck {
       const isKnown = isOver
         ? null
         : await this.#complete(device).catch((error: unknown) => {
+            // The others are compared nevertheless.
+            if (isDamaged(error)) return false;
             failure ??= error;
             return null;
           });
@@ -187,7 +193,8 @@ export class LedgerCheck {
 
   /** Records the numbers of a device that the store has. Returns whether all others were never stored. */
   async #complete(device: string): Promise<boolean> {
-    const { from, isFinal, wasUnused } = this.#options;
+    const { late, isFinal, wasUnused } = this.#options;
+    const from = Math.min(this.#options.from, late.get(device) ?? Number.POSITIVE_INFINITY);
     let read = 0;
     let isNew = false;
     const readings = this.#store.readings.range({ device, from, order: 'asc', limit: MOST_READINGS });

@@ -14,8 +14,13 @@ export const KIND = {
    * which on the store has yet to be compared, microseconds. An earlier version skips it.
    */
   process: 0x50,
-  /** `{at, floor}`, microseconds: readings with a time below `floor` are not recorded in the following entries. */
+  /**
+   * `{at, floor, late}`, microseconds: readings with a time below `floor` are not recorded in the following entries, except
+   * those of `late` devices: `[device, from]` for each. Without `late`, they are those of before.
+   */
   time: 0x54,
+  /** `[device, from]`: another late device, whose readings have times from `from` on. An earlier version skips it. */
+  late: 0x4c,
   /** A `DeviceState` of the ledger. */
   device: 0x44,
   /** `LedgerTotals`. */

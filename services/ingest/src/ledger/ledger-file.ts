@@ -17,7 +17,7 @@ import { now } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
 import { syncDirectory } from '../replace-file.ts';
 import { jsonEntry, KIND, NumbersEntry } from './ledger-entries.ts';
-import { FORMAT, LedgerDamaged, type LedgerRecord, readLedger } from './read-ledger.ts';
+import { FORMAT, type Late, LedgerDamaged, type LedgerRecord, readLedger } from './read-ledger.ts';
 import { type DeviceState, type Journal, SequenceLedger } from './sequence-ledger.ts';
 
 /** The longest time between two syncs of a file with new entries. */
@@ -29,7 +29,9 @@ const NUMBERS_BYTES = 64 * 1024;
 /** Devices that are written in one turn of the event loop: a few milliseconds. */
 const DEVICES_AT_ONCE = 1000;
 /** How much older than its recording a reading usually is at most, microseconds. */
-const USUAL_DELAY_US = 3_600_000_000;
+export const USUAL_DELAY_US = 3_600_000_000;
+/** Late devices that are kept, each with about 500 bytes. With more, the store is searched from an earlier time on for all. */
+const MOST_LATE = 1000;
 const DAY_US = 86_400_000_000;
 /** While numbers are recorded, the file has the time at least this often, microseconds. */
 const TIME_EVERY_US = 5_000_000;
@@ -47,6 +49,8 @@ export interface Recovery {
    * recorded. Null: all that was stored is recorded.
    */
   readonly checkFrom: number | null;
+  /** The same for devices whose readings were older. */
+  readonly late: Late;
   /** Whether numbers that are not in the store cannot be judged, because the file was not complete. */
   readonly isIncomplete: boolean;
   /**
@@ -56,7 +60,15 @@ export interface Recovery {
   readonly wasUnused: boolean;
 }
 
-const NOTHING: Recovery = { checkFrom: null, isIncomplete: false, wasUnused: false };
+const NOTHING: Recovery = { checkFrom: null, late: new Map(), isIncomplete: false, wasUnused: false };
+
+/** A device with late readings. */
+interface LateDevice {
+  /** No reading of it since is older, microseconds since the epoch. */
+  readonly from: number;
+  /** Whether it sent one since the last sync. */
+  isActive: boolean;
+}
 
 /** A file that is being written. */
 interface Output {
@@ -67,10 +79,10 @@ interface Output {
 /**
  * Keeps a sequence ledger in a file, so that it survives a restart. The file begins with the state of all devices.
  * The numbers of each batch are appended before the batch is acknowledged, without a sync: the kernel has them when
- * the process is killed. A sync follows once a minute, and before the acknowledgement when a device is new. So after a
- * power cut the numbers of the last minute can be lost, although their readings are in the store, but no device. The
- * file has the boot of the kernel. If it is not the present one, `recover` reports from which time on the store must be
- * compared.
+ * the process is killed. A sync follows once a minute, and before the acknowledgement when a device is new, or its
+ * readings are older than usual. So after a power cut the numbers of the last minute can be lost, although their readings
+ * are in the store, but no device. The file has the times from which on the store must be searched for them, and the boot
+ * of the kernel. If that is not the present one, `recover` reports these times.
  *
  * When the entries after the state have 4 MiB, or as many bytes as the state, a new file with the present state
  * replaces the file. If the file cannot be written, it is renamed to `….incomplete`, and numbers are not kept until a
@@ -83,6 +95,9 @@ export class LedgerFile implements Journal {
   readonly #kernel: string | null;
   readonly #numbers = new NumbersEntry(NUMBERS_BYTES);
   #floor = 0;
+  readonly #late = new Map<string, LateDevice>();
+  /** Whether `#late` or `#floor` cover older readings than the file. */
+  #hasNewLate = false;
   /** As `checkFrom` of a recovery that is not completed yet. */
   #uncheckedFrom: number | null = null;
   /** The id of the next new device. */
@@ -155,10 +170,13 @@ export class LedgerFile implements Journal {
     const isKilled = this.#kernel !== null && found.kernel === this.#kernel && found.torn === 0;
     const isComplete = !isIncomplete && (found.isClosed || isKilled);
     const { uncheckedFrom } = found;
-    if (!isComplete) return { checkFrom: checkFromOf(found, isIncomplete), isIncomplete, wasUnused: false };
-    if (uncheckedFrom !== null) return { checkFrom: uncheckedFrom, isIncomplete: false, wasUnused: false };
+    if (!isComplete) {
+      const { late } = found;
+      return { checkFrom: checkFromOf(found, isIncomplete), late, isIncomplete, wasUnused: false };
+    }
+    if (uncheckedFrom !== null) return { ...NOTHING, checkFrom: uncheckedFrom };
     if (now() - found.at < UNUSED_US) return NOTHING;
-    return { checkFrom: found.at - OVERLAP_US, isIncomplete: false, wasUnused: true };
+    return { ...NOTHING, checkFrom: found.at - OVERLAP_US, wasUnused: true };
   }
 
   /**
@@ -215,21 +233,22 @@ export class LedgerFile implements Journal {
   /**
    * Writes the numbers that were recorded since the last call. Call it before they are acknowledged.
    *
-   * @param oldest the least time of their readings, microseconds since the epoch
+   * @param oldest the least time of their readings, microseconds since the epoch, without those of `late`
+   * @param late the least time of the late readings of each device
    */
-  flush(oldest: number): void {
+  flush(oldest: number, late: Late = new Map()): void {
     this.#collect();
-    if (this.#waiting.length === 0) return;
-    const data = Buffer.concat(this.#waiting);
-    this.#waiting = [];
-    const isOlder = oldest < this.#floor;
-    // A store can be searched from a time on. Eight times the age of the reading leaves room for those that follow it.
-    if (isOlder) this.#floor = Math.max(0, Math.floor(oldest - 7 * Math.max(0, now() - oldest)));
-    // After a power cut, only devices that the file has are compared with the store.
-    const isSynced = isOlder || this.#hasNewDevice;
+    for (const [device, time] of late) if (time < this.#floor) this.#noteLate(device, time);
+    if (oldest < this.#floor) this.#lowerFloor(searchedFrom(oldest));
+    if (this.#waiting.length === 0 && !this.#hasNewLate) return;
+    // After a power cut, the store is searched for devices that the file has, from the times on that it has.
+    const isSynced = this.#hasNewLate || this.#hasNewDevice;
+    const isDue = this.#hasNewLate || now() - this.#noted > TIME_EVERY_US;
+    this.#hasNewLate = false;
     this.#hasNewDevice = false;
-    const isDue = isOlder || now() - this.#noted > TIME_EVERY_US;
-    this.#write(isDue ? Buffer.concat([this.#time(), data]) : data, isSynced);
+    const data = Buffer.concat(isDue ? [this.#time(), ...this.#waiting] : this.#waiting);
+    this.#waiting = [];
+    this.#write(data, isSynced);
     const { bytes } = this.#output ?? { bytes: 0 };
     if (bytes - this.#stateBytes > Math.max(LEAST_ENTRY_BYTES, this.#stateBytes)) this.#renew();
   }
@@ -240,7 +259,7 @@ export class LedgerFile implements Journal {
     const { descriptor, bytes } = this.#output;
     if (bytes === this.#synced || this.#next !== null) return;
     this.#touch();
-    this.#write(this.#time());
+    this.#write(this.#timeAndLate());
     this.#synced = this.#output?.bytes ?? 0;
     await datasync(descriptor).catch((error: NodeJS.ErrnoException) => {
       if (this.#output?.descriptor === descriptor) this.#fail(error);
@@ -269,16 +288,45 @@ export class LedgerFile implements Journal {
     if (entry !== null) this.#waiting.push(entry);
   }
 
-  /** Takes the present time. */
+  /** Takes the present time. Devices that were not late since the last call are no longer late. */
   #touch(): void {
     const at = now();
     this.#floor = at - USUAL_DELAY_US;
     this.#ledger.today = Math.floor(at / DAY_US);
+    for (const [device, late] of this.#late) {
+      if (!late.isActive) this.#late.delete(device);
+      late.isActive = false;
+    }
   }
 
-  #time(): Buffer {
+  #noteLate(device: string, oldest: number): void {
+    const known = this.#late.get(device);
+    if (known !== undefined && oldest >= known.from) {
+      known.isActive = true;
+      return;
+    }
+    const from = searchedFrom(oldest);
+    if (known === undefined && this.#late.size === MOST_LATE) {
+      this.#lowerFloor(from);
+      return;
+    }
+    this.#late.set(device, { from, isActive: true });
+    this.#waiting.push(jsonEntry(KIND.late, [device, from]));
+    this.#hasNewLate = true;
+  }
+
+  #lowerFloor(from: number): void {
+    this.#floor = Math.min(this.#floor, from);
+    this.#hasNewLate = true;
+  }
+
+  #time(more: object = {}): Buffer {
     this.#noted = now();
-    return jsonEntry(KIND.time, { at: this.#noted, floor: this.#floor });
+    return jsonEntry(KIND.time, { at: this.#noted, floor: this.#floor, ...more });
+  }
+
+  #timeAndLate(): Buffer {
+    return this.#time({ late: [...this.#late].map(([device, { from }]) => [device, from]) });
   }
 
   /** Opens the file that will replace the present one, and writes its beginning. */
@@ -287,7 +335,7 @@ export class LedgerFile implements Journal {
     try {
       this.#push(output, jsonEntry(KIND.header, { format: FORMAT }));
       this.#push(output, jsonEntry(KIND.process, { boot: this.#kernel, uncheckedFrom: this.#uncheckedFrom }));
-      this.#push(output, this.#time());
+      this.#push(output, this.#timeAndLate());
     } catch (error) {
       closeSync(output.descriptor);
       throw error;
@@ -414,6 +462,11 @@ export class LedgerFile implements Journal {
     if (this.#trouble !== null) this.#logger.info('the ledger of sequence numbers is kept again');
     this.#trouble = null;
   }
+}
+
+/** From when on the store is searched for a late reading. Eight times its age leaves room for those that follow it. */
+function searchedFrom(oldest: number): number {
+  return Math.max(0, Math.floor(oldest - 7 * Math.max(0, now() - oldest)));
 }
 
 /** From when on the store is compared with a file that lacks numbers. */

@@ -10,6 +10,9 @@ const CHUNK_BYTES = 1024 * 1024;
 const LEAST_BODY = 2;
 const DAY_US = 86_400_000_000;
 
+/** A time by device, microseconds since the epoch. */
+export type Late = ReadonlyMap<string, number>;
+
 /** What a ledger file contains besides the numbers. Times are microseconds since the epoch. */
 export interface LedgerRecord {
   /** The boot of the kernel under which its last entries were written; null: not known. */
@@ -18,8 +21,10 @@ export interface LedgerRecord {
   readonly uncheckedFrom: number | null;
   /** When the process last noted the time: a few seconds before its last numbers, at most. */
   readonly at: number;
-  /** No reading with an earlier time was recorded after the last synced entry. */
+  /** No reading with an earlier time was recorded after the last synced entry, except those of `late`. */
   readonly floor: number;
+  /** Devices that sent older readings, with the time from which on these can be. */
+  readonly late: Late;
   /** Whether the process stopped in order. */
   readonly isClosed: boolean;
   /** Bytes at the end that cannot be read. */
@@ -68,6 +73,7 @@ class Reader {
   #uncheckedFrom: number | null = null;
   #at = 0;
   #floor = 0;
+  #late = new Map<string, number>();
   #isWhole = false;
   #isClosed = false;
 
@@ -97,6 +103,7 @@ class Reader {
       uncheckedFrom: this.#uncheckedFrom,
       at: this.#at,
       floor: this.#floor,
+      late: this.#late,
       isClosed,
       torn,
     };
@@ -129,9 +136,14 @@ class Reader {
         break;
       }
       case KIND.time: {
-        const { at, floor } = value as { at: number; floor: number };
+        const { at, floor, late } = value as {
+          at: number;
+          floor: number;
+          late?: readonly (readonly [device: string, from: number])[];
+        };
         this.#at = at;
         this.#floor = floor;
+        if (late !== undefined) this.#late = new Map(late);
         this.#ledger.today = Math.floor(at / DAY_US);
         break;
       }
@@ -151,6 +163,9 @@ class Reader {
         this.#ledger.replay(id, device, boot, seq, isAgain === 1);
         break;
       }
+      case KIND.late:
+        this.#late.set(...(value as [string, number]));
+        break;
       case KIND.gone:
         this.#ledger.declare(...(value as [string, string, number]));
         break;

@@ -1,20 +1,26 @@
-import type { Reading } from '@tidegauge/readings';
+import { now, type Reading } from '@tidegauge/readings';
+import { USUAL_DELAY_US } from './ledger-file.ts';
+import type { Late } from './read-ledger.ts';
 import type { SequenceLedger } from './sequence-ledger.ts';
 
 const NOTHING = Number.POSITIVE_INFINITY;
+/** Late readings are counted apart: half of the usual delay, because they can wait before they are written. */
+const LATE_US = USUAL_DELAY_US / 2;
 
 /** Records the sequence numbers of readings in the ledger, and has them written before their messages are settled. */
 export class SequenceRecorder {
   readonly #ledger: SequenceLedger;
-  readonly #onRecorded: (oldest: number) => void;
-  /** The least time of readings whose numbers were recorded since the last `keep`. */
+  readonly #onRecorded: (oldest: number, late: Late) => void;
+  /** The least time of readings whose numbers were recorded since the last `keep`, without late ones. */
   #oldest = NOTHING;
+  /** The least time of the late ones of each device. */
+  #late = new Map<string, number>();
 
   /**
-   * @param onRecorded called by `keep` with the least time of the readings whose numbers were recorded. It is infinite when
-   *   a sensor declared numbers gone
+   * @param onRecorded called by `keep` with the least times of the readings whose numbers were recorded, as for
+   *   `LedgerFile.flush`, and when a sensor declared numbers gone
    */
-  constructor(ledger: SequenceLedger, onRecorded: (oldest: number) => void) {
+  constructor(ledger: SequenceLedger, onRecorded: (oldest: number, late: Late) => void) {
     this.#ledger = ledger;
     this.#onRecorded = onRecorded;
   }
@@ -26,13 +32,15 @@ export class SequenceRecorder {
    * @param isRecovered whether an earlier process may have recorded them
    */
   record(readings: readonly Reading[], isAgain: boolean, isRecovered = false): void {
+    const usual = now() - LATE_US;
     for (let index = 0; index < readings.length; index++) {
       const { device, boot, seq, time } = readings[index]!;
       if (boot === null || seq === null) continue;
       const before = readings[index - 1];
       if (before !== undefined && before.seq === seq && before.boot === boot && before.device === device)
         continue;
-      if (time < this.#oldest) this.#oldest = time;
+      if (time < usual) this.#late.set(device, Math.min(time, this.#late.get(device) ?? time));
+      else if (time < this.#oldest) this.#oldest = time;
       if (isRecovered) this.#ledger.confirm(device, boot, seq);
       else this.#ledger.record(device, boot, seq, isAgain);
     }
@@ -49,15 +57,16 @@ export class SequenceRecorder {
 
   /** Takes what a sensor declares: which numbers it can still send. */
   declare(...declared: Parameters<SequenceLedger['declare']>): void {
-    if (this.#ledger.declare(...declared)) this.#onRecorded(NOTHING);
+    if (this.#ledger.declare(...declared)) this.#onRecorded(NOTHING, new Map());
   }
 
   /** Has recorded numbers written. Call it before their messages are settled. */
   keep(): void {
-    if (this.#oldest === NOTHING) return;
-    const oldest = this.#oldest;
+    const [oldest, late] = [this.#oldest, this.#late];
+    if (oldest === NOTHING && late.size === 0) return;
     this.#oldest = NOTHING;
-    this.#onRecorded(oldest);
+    if (late.size > 0) this.#late = new Map();
+    this.#onRecorded(oldest, late);
   }
 }
 

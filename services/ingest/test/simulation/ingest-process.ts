@@ -177,7 +177,7 @@ export class IngestProcess {
       clocks: this.clocksFile.clocks,
       logger: LOGGER,
       sequences: this.ledgerFile.ledger,
-      onSequences: (oldest) => this.ledgerFile.flush(oldest),
+      onSequences: (oldest, late) => this.ledgerFile.flush(oldest, late),
       ...bounds,
       ...(this.#relay === null ? {} : { onCommitted: this.#relay.append }),
       onStored: (readings) => this.#alerts?.push(readings),

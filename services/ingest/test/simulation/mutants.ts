@@ -318,6 +318,15 @@ export const MUTANTS: readonly Mutant[] = [
     process: { options: (options) => ({ ...options, onSequences: () => {} }) },
   },
   {
+    name: 'keep the times of late readings out of the file of the ledger',
+    process: {
+      options: ({ onSequences, ...options }) => ({
+        ...options,
+        onSequences: (oldest) => onSequences?.(oldest),
+      }),
+    },
+  },
+  {
     name: 'leave numbers out of the ledger',
     process: {
       pipeline({ sequences }) {

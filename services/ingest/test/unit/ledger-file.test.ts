@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { now, type Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
-import { openStore, type Store, StoreError } from '@tidegauge/storage';
+import { DAMAGED, openStore, type Store, StoreError } from '@tidegauge/storage';
 import fc from 'fast-check';
 import { LedgerCheck, recoverLedger } from '../../src/ledger/check-ledger.ts';
 import { LedgerFile } from '../../src/ledger/ledger-file.ts';
@@ -14,7 +14,7 @@ import { SequenceLedger } from '../../src/ledger/sequence-ledger.ts';
 
 const logger = createLogger('test', 'silent');
 const HOUR = 3_600_000_000;
-const NO_CHECK = { checkFrom: null, isIncomplete: false, wasUnused: false };
+const NO_CHECK = { checkFrom: null, late: new Map(), isIncomplete: false, wasUnused: false };
 
 type Arrival = readonly [device: string, boot: string, seq: number, isAgain?: boolean];
 
@@ -197,12 +197,38 @@ test('the file is written again while numbers arrive, and stays bounded', async 
 
 test('readings that are older than the file expects move the start of a check, before they are acknowledged', (context) => {
   const path = join(directory(context), 'l');
-  const checkFrom = () => open(path, 'another').recovery.checkFrom!;
-  record(open(path).file, [['a', '1', 0]], now() - HOUR / 2);
-  const usual = checkFrom();
-  assert.ok(usual < now() - HOUR / 2 && usual > now() - 2 * HOUR);
-  record(open(path).file, [['a', '1', 1]], now() - 100 * HOUR);
-  assert.ok(checkFrom() < now() - 100 * HOUR);
+  const recover = () => new LedgerFile(path, logger, 'another').recover();
+  const isUsual = (from: number) => from < now() - HOUR / 2 && from > now() - 2 * HOUR;
+  const { file } = open(path);
+  record(file, [['a', '1', 0]], now() - HOUR / 2);
+  assert.ok(isUsual(recover().checkFrom!));
+  file.ledger.record('a', '1', 1);
+  file.flush(now(), new Map([['a', now() - 100 * HOUR]]));
+  const { checkFrom, late } = recover();
+  assert.ok(isUsual(checkFrom!), 'that of other devices stays');
+  assert.deepEqual([...late.keys()], ['a']);
+  assert.ok(late.get('a')! < now() - 700 * HOUR);
+  record(file, [['a', '1', 2]], now() - 100 * HOUR);
+  assert.ok(recover().checkFrom! < now() - 700 * HOUR);
+});
+
+test('a device is late until it sent no older reading between two syncs, and many lower the start of a check for all', async (context) => {
+  const path = join(directory(context), 'l');
+  const recover = () => new LedgerFile(path, logger, 'another').recover();
+  const { file } = open(path);
+  const old = now() - 100 * HOUR;
+  const send = (devices: readonly string[]) => {
+    for (const device of devices) file.ledger.record(device, '1', now());
+    file.flush(now(), new Map(devices.map((device) => [device, old])));
+  };
+  send(['a', 'b']);
+  await file.sync();
+  send(['a']);
+  await file.sync();
+  assert.deepEqual([...recover().late.keys()], ['a']);
+  assert.ok(recover().checkFrom! > old);
+  send(Array.from({ length: 1000 }, (_, index) => `c${index}`));
+  assert.ok(recover().checkFrom! < old);
 });
 
 test('a file that could not be written is checked from a day earlier on, because it lacks the times of late readings', (context) => {
@@ -211,7 +237,10 @@ test('a file that could not be written is checked from a day earlier on, because
   const recover = () => new LedgerFile(path, logger, 'another').recover();
   const usual = recover().checkFrom!;
   renameSync(path, `${path}.incomplete`);
-  assert.deepEqual(recover(), { checkFrom: usual - 24 * HOUR, isIncomplete: true, wasUnused: false });
+  assert.deepEqual(recover(), {
+    ...{ checkFrom: usual - 24 * HOUR, late: new Map() },
+    ...{ isIncomplete: true, wasUnused: false },
+  });
 });
 
 test('devices that a file lacks because it could not be written are read from the store', async (context) => {
@@ -253,7 +282,7 @@ test('after a power cut, a number is missing only when the store does not have i
   await new LedgerCheck(
     after,
     store,
-    { from: checkFrom!, isFinal: true, wasUnused: false, lacksDevices: false },
+    { from: checkFrom!, late: new Map(), isFinal: true, wasUnused: false, lacksDevices: false },
     logger,
   ).start();
   record(after, [
@@ -278,6 +307,31 @@ test('after a power cut, a number is missing only when the store does not have i
   });
   assert.equal(after.ledger.gapsOpened, 2 + 4);
   assert.equal(after.ledger.duplicates, 0);
+});
+
+test('a device of which a part is damaged is in doubt, and others are compared with the store', async (context) => {
+  const path = directory(context);
+  const sound = await openStore(`sqlite:${join(path, 's.db')}`);
+  context.after(() => sound.close());
+  await sound.readings.write([0, 1, 2].map((seq) => reading(seq)));
+  const range: Store['readings']['range'] = (query) => {
+    if (query.device === 'damaged') throw new StoreError('UNAVAILABLE', 'block 1', { hint: DAMAGED });
+    return sound.readings.range(query);
+  };
+  const store = { ...sound, readings: { ...sound.readings, range } } as Store;
+  record(open(join(path, 'l')).file, [
+    ['damaged', '1', 0],
+    ['a', '1', 0],
+  ]);
+  const after = new LedgerFile(join(path, 'l'), logger, 'boot-2');
+  assert.notEqual(await recoverLedger(after, store, false, logger), null);
+  assert.equal(after.ledger.isUnchecked, false);
+  for (const device of ['damaged', 'a']) after.ledger.record(device, '1', 4);
+  assert.deepEqual(
+    after.ledger.list().list.map((gap) => [gap.device, ...gap.ranges.flat()]),
+    [['a', 3, 3]],
+  );
+  assert.equal(after.ledger.unjudged, 1);
 });
 
 for (const [end, isFinal] of [
@@ -308,12 +362,12 @@ for (const [end, isFinal] of [
     context.mock.timers.tick(60_000);
     await store.readings.write([3, 4, 6].map((seq) => reading(seq)));
     const back = new LedgerFile(join(path, 'l'), logger, 'boot-1');
-    const { checkFrom, ...rest } = back.recover();
+    const { checkFrom, late, ...rest } = back.recover();
     assert.deepEqual(rest, { isIncomplete: false, wasUnused: true });
     await new LedgerCheck(
       back,
       store,
-      { from: checkFrom!, isFinal, wasUnused: true, lacksDevices: false },
+      { from: checkFrom!, late, isFinal, wasUnused: true, lacksDevices: false },
       logger,
     ).start();
     for (const [device, seq] of [
@@ -339,7 +393,7 @@ test('where the store cannot decide, the next gap is counted as not judged, and 
   await new LedgerCheck(
     file,
     store,
-    { from: 0, isFinal: false, wasUnused: false, lacksDevices: false },
+    { late: new Map(), from: 0, isFinal: false, wasUnused: false, lacksDevices: false },
     logger,
   ).start();
   for (const seq of [5, 7]) ledger.record('a', '1', seq);
@@ -378,12 +432,12 @@ for (const isFinal of [true, false])
     });
     const next = async () => {
       const file = new LedgerFile(join(path, 'l'), logger, 'boot-2');
-      const { checkFrom, wasUnused } = file.recover();
+      const { checkFrom, late, wasUnused } = file.recover();
       assert.ok(checkFrom !== null, 'it must still be compared');
       const check = new LedgerCheck(
         file,
         store,
-        { from: checkFrom, isFinal, wasUnused, lacksDevices: false },
+        { from: checkFrom, late, isFinal, wasUnused, lacksDevices: false },
         logger,
       );
       processes.push(check);
