@@ -55,6 +55,7 @@ import { measureRetention } from './retention/measure.ts';
 import { Retention } from './retention/retention.ts';
 import { loadRules, RetentionRules } from './retention/rules.ts';
 import { RulesFile } from './retention/rules-file.ts';
+import { TrustedTime } from './retention/trusted-time.ts';
 import { RollupWorker } from './rollup-worker.ts';
 import { RouteReloader } from './route-reloader.ts';
 import { type Route, Router } from './routes.ts';
@@ -126,7 +127,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     });
     undo.push(() => store.close());
     await store.open();
-    const { keepRules, retention } = openRetention(config, store, logger);
+    const lastRun = join(config.dataDir, `${instance}.retention`);
+    const { keepRules, retention } = openRetention(config, store, lastRun, logger);
     undo.push(() => keepRules.close());
     const spool = openSpool(config, logger);
     undo.push(() => spool?.close());
@@ -359,11 +361,15 @@ function retentionFileOf({ retentionRules, dataDir }: Config<typeof settings>) {
   return { file: retentionRules ?? join(dataDir, 'retention.yml'), isRequired: retentionRules !== null };
 }
 
-/** @throws {ConfigError} when a rule cannot be used */
-function openRetention(config: Config<typeof settings>, store: Store, logger: Logger) {
+/**
+ * @param lastRun the file with the time of the last run
+ * @throws {ConfigError} when a rule cannot be used
+ */
+function openRetention(config: Config<typeof settings>, store: Store, lastRun: string, logger: Logger) {
   const own = logger.child({ component: 'retention' });
   const file = retentionFileOf(config);
   const keepRules = new RulesFile({ ...file, last: config.retention, store, logger: own });
+  const time = new TrustedTime(lastRun, own);
   const retention = new Retention({
     store,
     rules: () => keepRules.rules,
@@ -371,6 +377,7 @@ function openRetention(config: Config<typeof settings>, store: Store, logger: Lo
     holder: config.clientId,
     everyMs: config.retentionEvery * 1000,
     waitsForRollups: config.rollups,
+    clock: () => time.now(),
     logger: own,
   });
   return { keepRules, retention };

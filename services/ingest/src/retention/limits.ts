@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { ConfigError } from '@tidegauge/service';
-import type { Store } from '@tidegauge/storage';
+import { isDamaged, type Store } from '@tidegauge/storage';
 import type { RetentionRules } from './rules.ts';
 
 const MINUTE = 60e6;
@@ -44,15 +44,19 @@ export async function checkLimits(store: Store, { maxBytes, minFreeBytes }: Limi
  * just arrived.
  */
 export async function* belowLimit(store: Store, limits: Limits, time: number): AsyncGenerator<LimitStep> {
+  let before = 0;
   for (;;) {
     const reason = await exceeded(store, limits);
     if (reason === null) return;
     const oldest = await oldestTime(store);
-    if (oldest === null || oldest >= time - HOUR) {
+    // A sensor whose clock is years behind can have sent another old reading meanwhile.
+    const start = Math.max(oldest ?? time, before);
+    if (start >= time - HOUR) {
       yield { before: 0, reason, isEnough: false };
       return;
     }
-    yield { before: endOfStep(oldest, time), reason, isEnough: true };
+    before = endOfStep(start, time);
+    yield { before, reason, isEnough: true };
   }
 }
 
@@ -88,13 +92,20 @@ function endOfStep(oldest: number, time: number): number {
   return midnight <= time - 2 * DAY ? midnight : Math.min(end, time - HOUR);
 }
 
-/** The time of the oldest reading, or null without readings. It reads one reading of each series. */
+/**
+ * The time of the oldest reading, or null without readings. It reads one reading of each series. A series whose oldest
+ * readings are damaged is left out: they are deleted with others of their time.
+ */
 async function oldestTime({ readings }: Store): Promise<number | null> {
   let oldest: number | null = null;
   for await (const device of readings.devices()) {
     for (const metric of await readings.metrics(device, MAX_METRICS)) {
-      for await (const { time } of readings.range({ device, metric, order: 'asc', limit: 1 }))
-        oldest = Math.min(oldest ?? time, time);
+      try {
+        for await (const { time } of readings.range({ device, metric, order: 'asc', limit: 1 }))
+          oldest = Math.min(oldest ?? time, time);
+      } catch (error) {
+        if (!isDamaged(error)) throw error;
+      }
     }
   }
   return oldest;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { waitUntil } from '@tidegauge/process';
 import { now, type Reading } from '@tidegauge/readings';
@@ -12,6 +13,7 @@ import { preview, printPreview } from '../../src/retention/preview.ts';
 import { Retention } from '../../src/retention/retention.ts';
 import { parseKeep, parseRules, RetentionRules } from '../../src/retention/rules.ts';
 import { RulesFile } from '../../src/retention/rules-file.ts';
+import { TrustedTime } from '../../src/retention/trusted-time.ts';
 
 const HOUR = 3600e6;
 const DAY = 24 * HOUR;
@@ -163,6 +165,28 @@ for (const [name, url] of [
       assert.equal((await job.run()).deleted, 0);
     });
 
+    test('comes to newer readings although old ones arrive all the time', async (t) => {
+      const store = await open(t, url);
+      const time = now();
+      await store.readings.write(tenDays(time, 'a', 'm'));
+      const late = reading('b', 'm', time - 12 * DAY);
+      let steps = 0;
+      const expire: Store['readings']['expire'] = async (before, pace) => {
+        const expired = await store.readings.expire(before, pace);
+        await store.readings.write([late]);
+        steps += 1;
+        assert.ok(steps < 2000, 'it goes on forever');
+        return expired;
+      };
+      const busy = {
+        ...{ ...store, readings: { ...store.readings, expire } },
+        ...{ space: () => store.space(), lease: store.lease.bind(store) },
+      } as Store;
+      const limits = { maxBytes: 1, minFreeBytes: 0 };
+      assert.equal((await retention(busy, new RetentionRules([], null), limits).run()).result, 'done');
+      assert.equal((await left(store, 'a', 'm', time))[0], 1);
+    });
+
     test('never deletes the last hour because of a limit', async (t) => {
       const store = await open(t, url);
       const time = now();
@@ -201,6 +225,25 @@ describe('retention', () => {
     await job.run();
     assert.equal(steps, 3);
     assert.ok(job.deleted.disk >= 3 && job.deleted.disk < 30, `${job.deleted.disk}`);
+  });
+
+  test('deletes readings of others although a part of the store is damaged', async (t) => {
+    const folder = folderOf(t);
+    const store = await openStore(SQLITE(folder));
+    t.after(() => store.close());
+    const time = now();
+    for (const device of ['site-3/a', 'site-3/b']) await store.readings.write(tenDays(time, device, 'm'));
+    const db = new DatabaseSync(`${folder}/t.db`);
+    db.exec(`insert into tidegauge_blocks (series, first, last, count, data)
+      select id, ${time - 11 * DAY}, ${time - DAY}, 2, zeroblob(40) from series where device = 'site-3/a'`);
+    db.close();
+    const rules = new RetentionRules(parseRules('- devices: site-3\n  keep: raw:2d', 'r.yml'), null);
+    assert.equal((await retention(store, rules).run()).result, 'failed', 'a part of the block is younger');
+    assert.deepEqual(await left(store, 'site-3/b', 'm', time), [8, 1]);
+    const limits = { maxBytes: 1, minFreeBytes: 0 };
+    assert.equal((await retention(store, new RetentionRules([], null), limits).run()).result, 'done');
+    for (const device of ['site-3/a', 'site-3/b'])
+      assert.deepEqual(await left(store, device, 'm', time), [1, 0]);
   });
 
   test('is done by one replica at a time', async (t) => {
@@ -273,7 +316,42 @@ describe('retention', () => {
   });
 });
 
+test('a clock that is weeks ahead after a start deletes nothing by age for a day', async (t) => {
+  const folder = folderOf(t);
+  const store = await openStore(SQLITE(folder));
+  t.after(() => store.close());
+  const real = Date.now();
+  await store.readings.write(tenDays(real * 1000, 'a', 'm'));
+  const rules = new RetentionRules([], parseKeep('raw:7d'));
+  /** A run of a process that starts when the system clock has this time. */
+  const start = (time: number) => {
+    t.mock.timers.reset();
+    t.mock.timers.enable({ apis: ['Date'], now: time });
+    const clock = new TrustedTime(join(folder, 'retention'), logger);
+    return new Retention({
+      ...{ store, rules: () => rules, limits: NO_LIMITS, holder: 'ingest-1', logger },
+      ...{ everyMs: 60_000, waitsForRollups: false, clock: () => clock.now() },
+    });
+  };
+  assert.equal((await start(real).run()).deleted, 12);
+  const wrong = real + (400 * DAY) / 1000;
+  assert.equal((await start(wrong).run()).deleted, 0);
+  const later = real + HOUR / 1000;
+  assert.equal((await start(later).run()).deleted, 0, 'the clock was corrected');
+  const kept = start(wrong);
+  assert.equal((await kept.run()).deleted, 0);
+  const monotonic = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => monotonic() + DAY / 1000);
+  assert.equal((await kept.run()).deleted, 28, 'it is right: the board was off');
+});
+
 describe('retention and rollups', () => {
+  /** Retention takes the present time as a day later. */
+  function passDay(t: TestContext): void {
+    const real = performance.now.bind(performance);
+    t.mock.method(performance, 'now', () => real() + DAY / 1000);
+  }
+
   /** Computes all rollups that are due. */
   async function work(store: Store): Promise<void> {
     while ((await store.rollups.work()).more);
@@ -304,6 +382,56 @@ describe('retention and rollups', () => {
     assert.equal(await count('day'), 40);
     const minutes = await count('minute');
     assert.ok(minutes >= 20 && minutes <= 24, `${minutes} readings in rollups of minutes`);
+  });
+
+  test('keeps nothing longer than a day for a sensor whose clock is years behind', async (t) => {
+    const time = now();
+    let clock = time;
+    const store = await openStore(SQLITE(folderOf(t)), { clock: () => clock });
+    t.after(() => store.close());
+    await store.readings.write(tenDays(time, 'site-3', 'm'));
+    clock += HOUR;
+    await work(store);
+    const sendLate = () => store.readings.write([reading('site-4', 'm', time - 400 * DAY)]);
+    await sendLate();
+    const job = retention(store, new RetentionRules([], parseKeep('raw:7d')), NO_LIMITS, 'ingest-1', true);
+    assert.equal((await job.run()).deleted, 0, 'the old hour is not in rollups yet');
+    passDay(t);
+    await sendLate();
+    assert.equal((await job.run()).deleted, 13);
+    assert.deepEqual(await left(store, 'site-3', 'm', time), [28, 6]);
+    await sendLate();
+    assert.equal((await job.run()).deleted, 1, 'there is no further wait');
+  });
+
+  test('leaves readings of the last hours to rollups, however long it waits', async (t) => {
+    const time = now();
+    const store = await open(t, SQLITE);
+    await store.readings.write([2, 4].map((hours) => reading('a', 'm', time - hours * HOUR)));
+    const job = retention(store, new RetentionRules([], parseKeep('raw:30m')), NO_LIMITS, 'ingest-1', true);
+    assert.equal((await job.run()).deleted, 0);
+    passDay(t);
+    assert.equal((await job.run()).deleted, 1);
+    assert.equal((await left(store, 'a', 'm', time))[0], 1);
+  });
+
+  test('waits for rollups before it deletes readings because of a limit', async (t) => {
+    const time = now();
+    let clock = time;
+    const store = await openStore(SQLITE(folderOf(t)), { clock: () => clock });
+    t.after(() => store.close());
+    await store.readings.write(tenDays(time, 'a', 'm'));
+    const limits = { maxBytes: 1, minFreeBytes: 0 };
+    const job = retention(store, new RetentionRules([], null), limits, 'ingest-1', true);
+    assert.equal((await job.run()).deleted, 0);
+    clock += HOUR;
+    await work(store);
+    assert.equal((await job.run()).deleted, 39);
+    const [, ...newer] = tenDays(time, 'b', 'm');
+    await store.readings.write(newer);
+    assert.equal((await job.run()).deleted, 0);
+    passDay(t);
+    assert.equal((await job.run()).deleted, 39);
   });
 
   test('refuses ages of rollups for a store without rollups', async () => {
