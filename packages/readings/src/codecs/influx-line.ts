@@ -23,6 +23,8 @@ export interface Point {
 
 /** Where a line is in its text, without the newline. */
 export interface Span {
+  /** Where the spaces before it begin. As in InfluxDB, the place where it ends depends on them. */
+  readonly begin: number;
   readonly from: number;
   readonly to: number;
   /** The number of the line, from 1. A text field can have newlines, so a line can have several of them. */
@@ -66,7 +68,7 @@ export function* findLines(text: string): Generator<Span> {
     line += newlines + 1;
     const start = skipSpace(text, from);
     if (start < to && text[start] !== '#') {
-      yield { from: start, to: text[to - 1] === '\r' ? to - 1 : to, line: first };
+      yield { begin: from, from: start, to: text[to - 1] === '\r' ? to - 1 : to, line: first };
     }
     from = to + 1;
   }

@@ -304,6 +304,11 @@ describe('the format influx', () => {
     assert.ok(isMalformed);
   });
 
+  it('splits lines with the spaces before them: as in InfluxDB, quotes of a measurement can hold a newline then', () => {
+    const spaced = Buffer.from(' \\c="p\n,b\\ c=d a=1.5');
+    assert.deepEqual(splitLines(spaced, {}, CONTEXT).valid, [spaced]);
+  });
+
   it('splits lines so that U+FEFF at the start of one is no byte order mark', () => {
     const [only] = splitLines(Buffer.from('a b=1\n\ufeffused=1u d=1'), {}, CONTEXT, 1).valid.slice(1);
     assert.equal(decode('influx', only).length, 1);
