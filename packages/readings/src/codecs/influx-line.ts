@@ -23,8 +23,9 @@ export interface Point {
 
 /** Where a line is in its text, without the newline. */
 export interface Span {
-  /** Where the spaces before it begin. As in InfluxDB, the place where it ends depends on them. */
+  /** The same with the spaces before it and a carriage return after it, on which the place where it ends can depend. */
   readonly begin: number;
+  readonly end: number;
   readonly from: number;
   readonly to: number;
   /** The number of the line, from 1. A text field can have newlines, so a line can have several of them. */
@@ -68,7 +69,8 @@ export function* findLines(text: string): Generator<Span> {
     line += newlines + 1;
     const start = skipSpace(text, from);
     if (start < to && text[start] !== '#') {
-      yield { begin: from, from: start, to: text[to - 1] === '\r' ? to - 1 : to, line: first };
+      const last = text[to - 1] === '\r' ? to - 1 : to;
+      yield { begin: from, end: to, from: start, to: last, line: first };
     }
     from = to + 1;
   }

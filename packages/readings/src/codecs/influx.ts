@@ -148,7 +148,7 @@ export function* splitLinesInSteps(
   for (const span of findLines(text)) {
     if (++seen % LINES_AT_ONCE === 0) yield;
     const own: Reading[] = [];
-    const line = text.slice(span.begin, span.to);
+    const line = text.slice(span.begin, span.end);
     const error = readLine(text, span, options, context, own);
     if (error === null) {
       if (readings + own.length > most) finish();

@@ -304,9 +304,11 @@ describe('the format influx', () => {
     assert.ok(isMalformed);
   });
 
-  it('splits lines with the spaces before them: as in InfluxDB, quotes of a measurement can hold a newline then', () => {
-    const spaced = Buffer.from(' \\c="p\n,b\\ c=d a=1.5');
-    assert.deepEqual(splitLines(spaced, {}, CONTEXT).valid, [spaced]);
+  it('splits lines with the spaces around them, on which the place where they end depends, as in InfluxDB', () => {
+    const quoted = Buffer.from(' \\c="p\n,b\\ c=d a=1.5');
+    assert.deepEqual(splitLines(quoted, {}, CONTEXT).valid, [quoted]);
+    const escaped = Buffer.from('a b=1\\\r\na b=x');
+    assert.deepEqual(splitLines(escaped, {}, CONTEXT).refused, escaped);
   });
 
   it('splits lines so that U+FEFF at the start of one is no byte order mark', () => {
