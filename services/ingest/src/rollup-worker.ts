@@ -50,10 +50,12 @@ export class RollupWorker {
   }
 
   async #run(): Promise<void> {
+    const failed = (error: unknown) => this.#failed(error);
     while (!this.#end.signal.aborted) {
       // Each also after a failure of the others. The last one shows how long the hours wait.
-      for (const part of [this.#workAll, this.#compactAll, this.#look])
-        await part.call(this).catch((error) => this.#failed(error));
+      await this.#workAll().catch(failed);
+      await this.#compactAll().catch(failed);
+      await this.#look().catch(failed);
       await this.#rest(this.#pollMs);
     }
   }

@@ -170,8 +170,7 @@ export class Blocks {
     if (range === null) return null;
     const replaced = this.#replaced(series, range, from, to);
     const isWhole = from <= range.first && range.last < to;
-    const isKnown = replaced.size === 0 || unlessDamaged(() => this.#open(range)) === null;
-    if (isWhole && isKnown) {
+    if (isWhole && (replaced.size === 0 || unlessDamaged(() => this.#open(range)) === null)) {
       this.drop(range);
       return range.count;
     }

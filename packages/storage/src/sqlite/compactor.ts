@@ -58,7 +58,7 @@ export class Compactor {
     // So many before the block are a block themselves.
     const isApart = last < block.first && rows.length === this.#blocks.readings;
     // Late readings stay rows if their block is damaged.
-    return unlessDamaged(() => this.#replace(series, rows, isApart ? null : block)) !== null;
+    return unlessDamaged(() => this.#replace(series, rows, isApart ? null : block)) ?? false;
   }
 
   /** Moves the oldest of the readings after all blocks, if there are enough. */
@@ -66,11 +66,10 @@ export class Compactor {
     const size = this.#blocks.nextSize(series);
     const newer = this.#nth(series, end, Number.MAX_SAFE_INTEGER, size);
     if (newer === null) return false;
-    this.#replace(series, this.#rows(series, end, newer, size), null);
-    return true;
+    return this.#replace(series, this.#rows(series, end, newer, size), null);
   }
 
-  #replace(series: number, rows: readonly Entry[], block: BlockRange | null): void {
+  #replace(series: number, rows: readonly Entry[], block: BlockRange | null): true {
     if (block === null) this.#blocks.put(series, rows);
     else {
       const times = new Set(rows.map(([time]) => time));
@@ -84,6 +83,7 @@ export class Compactor {
     this.#db
       .statement('delete from readings where series = ? and time >= ? and time <= ?')
       .run(series, rows[0]![0], rows.at(-1)![0]);
+    return true;
   }
 
   /** The first rows in [from, to), at least one and at most `limit`, whose texts fit in a block. */

@@ -15,6 +15,8 @@ export class SequenceRecorder {
   #oldest = NOTHING;
   /** The least time of the late ones of each device. */
   #late = new Map<string, number>();
+  /** Readings before it are late. Null: none was recorded since the last `keep`. */
+  #usual: number | null = null;
 
   /**
    * @param onRecorded called by `keep` with the least times of the readings whose numbers were recorded, as for
@@ -32,7 +34,8 @@ export class SequenceRecorder {
    * @param isRecovered whether an earlier process may have recorded them
    */
   record(readings: readonly Reading[], isAgain: boolean, isRecovered = false): void {
-    const usual = now() - LATE_US;
+    this.#usual ??= now() - LATE_US;
+    const usual = this.#usual;
     for (let index = 0; index < readings.length; index++) {
       const { device, boot, seq, time } = readings[index]!;
       if (boot === null || seq === null) continue;
@@ -62,6 +65,7 @@ export class SequenceRecorder {
 
   /** Has recorded numbers written. Call it before their messages are settled. */
   keep(): void {
+    this.#usual = null;
     const [oldest, late] = [this.#oldest, this.#late];
     if (oldest === NOTHING && late.size === 0) return;
     this.#oldest = NOTHING;

@@ -188,7 +188,7 @@ export class RelayLog {
     this.#state = { ...this.#state, lost };
     if (isDeepStrictEqual(before, lost)) return;
     this.#logger.warn(
-      { days },
+      { days: lost },
       'readings for the centre were dropped: their days will be compared and sent again',
     );
     this.#keepState();
@@ -216,7 +216,7 @@ export class RelayLog {
   }
 }
 
-/** The days of the readings of some entries. */
+/** The days of the readings of some entries, in any order. */
 function daysOf(entries: readonly SpoolEntry[]): readonly DayRange[] {
   const days = new Set<number>();
   for (const { payload } of entries) {
@@ -224,7 +224,7 @@ function daysOf(entries: readonly SpoolEntry[]): readonly DayRange[] {
     if (readings instanceof DecodeError) continue;
     for (const { time } of readings) days.add(dayOf(time));
   }
-  return joined(Array.from(days, (day) => ({ from: day, to: day })));
+  return Array.from(days, (day) => ({ from: day, to: day }));
 }
 
 /**

@@ -3,8 +3,9 @@ import { now } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
 import { replaceFile } from '../replace-file.ts';
 
+const DAY_US = 86_400_000_000;
 /** A clock that is so much later than at the last call can be wrong, microseconds. Runs are a week apart at most. */
-const MOST_AHEAD_US = 10 * 86_400_000_000;
+const MOST_AHEAD_US = 10 * DAY_US;
 /** After so long it is taken as right, milliseconds. NTP corrects a clock sooner. */
 const DOUBTED_MS = 86_400_000;
 /** The file is written at most so often, microseconds. */
@@ -38,7 +39,7 @@ export class TrustedTime {
     const clock = performance.now();
     this.#doubtedSince ??= clock;
     if (clock - this.#doubtedSince >= DOUBTED_MS) return this.#trust(time);
-    const days = Math.floor((time - this.#last) / 86_400_000_000);
+    const days = Math.floor((time - this.#last) / DAY_US);
     this.#logger.warn(
       { days },
       'the clock is days ahead of the last run: nothing is deleted by age for a day',

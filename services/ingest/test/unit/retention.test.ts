@@ -62,6 +62,12 @@ function retention(
   return new Retention({ store, rules: () => rules, limits, holder, ...every, logger });
 }
 
+/** A day passes for processes that run, by the monotonic clock. */
+function passDay(t: TestContext): void {
+  const real = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => real() + DAY / 1000);
+}
+
 /** The number of readings of a series, and whether all are newer than an age. */
 async function left(store: Store, device: string, metric: string, time: number): Promise<[number, number]> {
   let count = 0;
@@ -340,28 +346,26 @@ test('a clock that is weeks ahead after a start deletes nothing by age for a day
   assert.equal((await start(later).run()).deleted, 0, 'the clock was corrected');
   const kept = start(wrong);
   assert.equal((await kept.run()).deleted, 0);
-  const monotonic = performance.now.bind(performance);
-  t.mock.method(performance, 'now', () => monotonic() + DAY / 1000);
+  passDay(t);
   assert.equal((await kept.run()).deleted, 28, 'it is right: the board was off');
 });
 
 describe('retention and rollups', () => {
-  /** Retention takes the present time as a day later. */
-  function passDay(t: TestContext): void {
-    const real = performance.now.bind(performance);
-    t.mock.method(performance, 'now', () => real() + DAY / 1000);
-  }
-
-  /** Computes all rollups that are due. */
-  async function work(store: Store): Promise<void> {
-    while ((await store.rollups.work()).more);
-  }
-
-  test('deletes readings when they are in rollups, and rollups by their own age', async (t) => {
+  /** A store whose clock stands still until `rollUp` computes all rollups, an hour later. */
+  async function openOnClock(t: TestContext) {
     const time = now();
     let clock = time;
     const store = await openStore(SQLITE(folderOf(t)), { clock: () => clock });
     t.after(() => store.close());
+    const rollUp = async () => {
+      clock += HOUR;
+      while ((await store.rollups.work()).more);
+    };
+    return { store, time, rollUp };
+  }
+
+  test('deletes readings when they are in rollups, and rollups by their own age', async (t) => {
+    const { store, time, rollUp } = await openOnClock(t);
     const series = { device: 'site-3', metric: 'm' };
     await store.readings.write(tenDays(time, 'site-3', 'm'));
     const rules = new RetentionRules(
@@ -371,8 +375,7 @@ describe('retention and rollups', () => {
     const job = retention(store, rules, NO_LIMITS, 'ingest-1', true);
     assert.equal((await job.run()).deleted, 0, 'no reading is in rollups');
     // The marks of hours that ended before the write are due two minutes after it.
-    clock += HOUR;
-    await work(store);
+    await rollUp();
     assert.equal((await job.run()).deleted, 32);
     assert.deepEqual(await left(store, 'site-3', 'm', time), [8, 1]);
     const day = Math.floor(time / DAY) * DAY;
@@ -385,13 +388,9 @@ describe('retention and rollups', () => {
   });
 
   test('keeps nothing longer than a day for a sensor whose clock is years behind', async (t) => {
-    const time = now();
-    let clock = time;
-    const store = await openStore(SQLITE(folderOf(t)), { clock: () => clock });
-    t.after(() => store.close());
+    const { store, time, rollUp } = await openOnClock(t);
     await store.readings.write(tenDays(time, 'site-3', 'm'));
-    clock += HOUR;
-    await work(store);
+    await rollUp();
     const sendLate = () => store.readings.write([reading('site-4', 'm', time - 400 * DAY)]);
     await sendLate();
     const job = retention(store, new RetentionRules([], parseKeep('raw:7d')), NO_LIMITS, 'ingest-1', true);
@@ -416,16 +415,12 @@ describe('retention and rollups', () => {
   });
 
   test('waits for rollups before it deletes readings because of a limit', async (t) => {
-    const time = now();
-    let clock = time;
-    const store = await openStore(SQLITE(folderOf(t)), { clock: () => clock });
-    t.after(() => store.close());
+    const { store, time, rollUp } = await openOnClock(t);
     await store.readings.write(tenDays(time, 'a', 'm'));
     const limits = { maxBytes: 1, minFreeBytes: 0 };
     const job = retention(store, new RetentionRules([], null), limits, 'ingest-1', true);
     assert.equal((await job.run()).deleted, 0);
-    clock += HOUR;
-    await work(store);
+    await rollUp();
     assert.equal((await job.run()).deleted, 39);
     const [, ...newer] = tenDays(time, 'b', 'm');
     await store.readings.write(newer);
