@@ -4,6 +4,7 @@ import type { Metrics } from '../metrics.ts';
 import { EXIT } from '../program/exit-codes.ts';
 import { ReportedError } from '../program/report-error.ts';
 import { Channel } from './channel.ts';
+import { watchPassedConnections } from './passed-connections.ts';
 
 /** A worker that ran for less than this time counts as one that cannot work. */
 const STEADY_MS = 60_000;
@@ -89,6 +90,7 @@ export class Supervisor {
       },
       onMessage: (listener) => worker.on('message', listener),
     });
+    const closePassed = watchPassedConnections(worker.process);
     const startedAt = performance.now();
     this.#running.add(worker);
     const link = { id: worker.id, channel, kill: () => void worker.process.kill('SIGKILL') };
@@ -102,6 +104,7 @@ export class Supervisor {
       worker.once('exit', (code, signal) => {
         this.#running.delete(worker);
         channel.close();
+        closePassed();
         for (const detach of detached) detach();
         reject(new ReportedError(code || EXIT.FAILED));
         if (this.#keeps)

@@ -355,6 +355,18 @@ describe('the API with worker processes', () => {
     });
     await sleep(300);
     const victim = workers()[1]!;
+    // It is passed one of as many connections as there are workers, and does not take it.
+    process.kill(victim, 'SIGSTOP');
+    const outcomes: string[] = [];
+    for (let n = 0; n < WORKERS; n += 1) {
+      open('127.0.0.7')
+        .ask('/healthz')
+        .then(
+          () => outcomes.push('answered'),
+          () => outcomes.push('closed'),
+        );
+    }
+    await waitUntil('the others', () => outcomes.length === WORKERS - 1, WAIT);
     process.kill(victim, 'SIGKILL');
     await waitUntil(
       'a new worker',
@@ -362,6 +374,8 @@ describe('the API with worker processes', () => {
       WAIT,
     );
     await waitUntil('it to listen', async () => (await sample('tidegauge_workers')) === WORKERS, WAIT);
+    await waitUntil('the last one', () => outcomes.length === WORKERS, WAIT);
+    assert.deepEqual(outcomes, ['answered', 'answered', 'closed']);
     isOver = true;
     await Promise.all(load);
     const closed = connections.filter(({ isClosed }) => isClosed).length;
