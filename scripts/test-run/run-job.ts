@@ -13,6 +13,11 @@ import { type Job, SUITES } from './suites.ts';
 const MARK = 'TIDEGAUGE_TEST_JOB';
 /** A job may also install or build its servers. */
 const JOB_TIMEOUT_MS = 2_400_000;
+/**
+ * The longest tests take five minutes. Some build the images of a stack first, and a shared machine can be slower for half an
+ * hour: then tests that waited for nothing exceeded ten minutes.
+ */
+const TEST_TIMEOUT_MS = 900_000;
 const LEFT_OVER_MS = 5000;
 const OUTPUT_CHARACTERS = 20_000;
 /** pytest's exit code when `--names` matches no test of a package. */
@@ -52,6 +57,8 @@ export interface JobOptions {
   readonly names: string | null;
   /** How long servers may take to end after the process that stopped them, milliseconds. Default: 5 s. */
   readonly leftOverMs?: number;
+  /** How long one test may take, milliseconds. Default: 15 minutes. */
+  readonly testTimeoutMs?: number;
 }
 
 /** Runs one job in a separate process, and ends every process that the job leaves running. */
@@ -68,7 +75,7 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
     // Servers of the tests run as other users.
     await chmod(directory, 0o711);
     await chmod(temporary, 0o1777);
-    const [program, args] = commandFor(job, options.names);
+    const [program, args] = commandFor(job, options);
     let output = '';
     let part = '';
     const running = startProcess({
@@ -124,13 +131,13 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
 
 const isPython = ({ suite }: Job): boolean => SUITES[suite]?.folders !== undefined;
 
-function commandFor(job: Job, names: string | null): [string, string[]] {
+function commandFor(job: Job, { names, testTimeoutMs = TEST_TIMEOUT_MS }: JobOptions): [string, string[]] {
   if (isPython(job)) {
     const chosen = names === null ? [] : ['-k', names];
     return [PYTHON, ['-m', 'pytest', '-q', '-p', 'pytest_records', ...chosen, ...job.files]];
   }
   // All files of a job in its one process.
-  return [NODE, [`${HERE}test-files.ts`, names ?? '', ...job.files]];
+  return [NODE, [`--test-timeout=${testTimeoutMs}`, `${HERE}test-files.ts`, names ?? '', ...job.files]];
 }
 
 /** Ends processes that carry the mark; resolves to those that did not end within their time. */

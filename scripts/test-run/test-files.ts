@@ -6,11 +6,12 @@ import { run } from 'node:test';
 import { inspect } from 'node:util';
 import report from './node-reporter.ts';
 
-/**
- * The longest tests take four minutes. Some build the images of a stack first, and a shared machine can be five times slower for
- * half an hour: then tests that waited for nothing exceeded ten minutes.
- */
-const TEST_TIMEOUT_MS = 1_800_000;
+/** Until the record of a test is in its file. */
+const WRITTEN_MS = 1000;
+
+interface TestError extends Error {
+  readonly failureType?: string;
+}
 
 // node:test follows every promise with a hook, to tell which test threw an error that nobody caught. Each `await` takes ten
 // times as long with it. Without promises the hook only finds the suite of a test. Such an error ends the process, and its
@@ -34,9 +35,12 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
 
 // A test file that starts itself as a program reads its arguments.
 const [names, ...files] = process.argv.splice(2);
-run({ files, isolation: 'none', timeout: TEST_TIMEOUT_MS, ...(names ? { testNamePatterns: names } : {}) })
-  .on('test:fail', () => {
+run({ files, isolation: 'none', ...(names ? { testNamePatterns: names } : {}) })
+  .on('test:fail', ({ details: { error } }) => {
     process.exitCode = 1;
+    // What the test waits for can keep the process running.
+    if ((error as TestError).failureType === 'testTimeoutFailure')
+      setTimeout(() => process.exit(), WRITTEN_MS);
   })
   .compose(report)
   .pipe(createWriteStream(process.env.TEST_RECORDS!));

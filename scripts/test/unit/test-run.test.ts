@@ -91,6 +91,20 @@ test('an error that nobody caught ends the job at once, and is printed', async (
   }
 });
 
+test('a test that does not end is named, and ends its job', async () => {
+  const path = file(
+    'hangs.test.mjs',
+    `import { test } from 'node:test';
+     test('hangs', () => { setInterval(() => {}, 1000); return new Promise(() => {}); });
+     test('does not end either', () => new Promise(() => {}));`,
+  );
+  const job = { suite: 'unit', name: 'job', files: [path] };
+  const { records, problems } = await runJob(job, { names: null, testTimeoutMs: 100 });
+  assert.deepEqual(problems, []);
+  assert.equal(records[0]!.name, 'hangs');
+  assert.match(records[0]!.reason!, /timed out after 100ms/);
+});
+
 test('no hook follows the promises of a test', async () => {
   const path = file(
     'promises.test.mjs',
