@@ -60,9 +60,8 @@ export async function runClosedModel(
           turned = performance.now();
           await nextTurn();
         }
-        let due: number | null = null;
-        if (rate !== null) due = await dueAt(first + number * interval);
-        if (signal?.aborted || performance.now() > deadline) return;
+        const due = rate === null ? null : await dueAt(first + number * interval, deadline);
+        if (due === 'over' || signal?.aborted || performance.now() > deadline) return;
         started += 1;
         if (await perform(thread, due)) done += 1;
       }
@@ -76,10 +75,14 @@ export function shareOf(count: number, threads: number, thread: number): number 
   return Math.floor(count / threads) + (thread < count % threads ? 1 : 0);
 }
 
-/** Waits for the intended start. Resolves to it if it is in the past, and to null if the operation is on time. */
-async function dueAt(due: number): Promise<number | null> {
-  const wait = due - performance.now();
+/**
+ * Waits for the intended start, or for the deadline: the time until then is a part of the run. Resolves to the start if it is
+ * in the past, to null if the operation is on time, and to `over` if it is after the deadline.
+ */
+async function dueAt(due: number, deadline: number): Promise<number | null | 'over'> {
+  const wait = Math.min(due, deadline) - performance.now();
+  if (wait > 0) await sleep(Math.ceil(wait));
+  if (due > deadline) return 'over';
   if (wait <= 0) return due;
-  await sleep(Math.ceil(wait));
   return performance.now() - due > TIMER_MS ? due : null;
 }
