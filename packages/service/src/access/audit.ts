@@ -1,4 +1,5 @@
 import type { Logger } from '../logger.ts';
+import { removeOfMost } from '../round-robin.ts';
 import type { Principal } from './principal.ts';
 
 /** One change, or several equal ones of data within ten seconds. */
@@ -31,6 +32,7 @@ export interface Change {
   readonly isData: boolean;
 }
 
+/** Entries that are kept. Beyond it the sender with the most loses its oldest. */
 const MAX_ENTRIES = 1000;
 const MAX_RESOURCE = 300;
 /** Equal changes of data within this time are one entry, milliseconds. */
@@ -48,7 +50,7 @@ export interface AuditLog {
 }
 
 /**
- * Logs who changed what, and keeps the last 1,000 entries. The first change of data by a sender is logged at once, and
+ * Logs who changed what, and keeps 1,000 entries. The first change of data by a sender is logged at once, and
  * the following ones are counted for ten seconds. Entries never have keys or bodies.
  */
 export class Audit implements AuditLog {
@@ -110,7 +112,7 @@ export class Audit implements AuditLog {
   #add(entry: AuditEntry): void {
     this.#logger.info({ audit: entry }, 'audit');
     this.#entries.push(entry);
-    if (this.#entries.length > MAX_ENTRIES) this.#entries.shift();
+    if (this.#entries.length > MAX_ENTRIES) removeOfMost(this.#entries, senderOf);
   }
 }
 
@@ -127,6 +129,10 @@ export function entryOf({ principal, client, action, resource, status }: Change,
     status,
     count: 1,
   };
+}
+
+function senderOf({ kind, sender, client }: AuditEntry): string {
+  return `${kind} ${sender} ${client}`;
 }
 
 function keyOf(kind: string, sender: string, client: string, action: string, status: number): string {

@@ -66,3 +66,11 @@ test('entries are bounded in number and length', () => {
   assert.equal(entries.length, 1000);
   assert.match(entries[0]!.resource, /^\/1099x{295}$/);
 });
+
+test('a sender with many changes does not remove the entries of others', () => {
+  const { audit, change } = start();
+  audit.record({ ...change, resource: '/other', client: '192.0.2.8' });
+  for (let index = 0; index < 2000; index++) audit.record({ ...change, resource: `/${index}` });
+  const resources = audit.list(5000).map(({ resource }) => resource);
+  assert.deepEqual([resources.length, resources[0], resources.at(-1)], [1000, '/1999', '/other']);
+});
