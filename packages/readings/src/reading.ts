@@ -44,6 +44,12 @@ export const MAX_SEGMENTS = 8;
 export const MAX_DEVICE_LENGTH = 200;
 export const MAX_METRIC_LENGTH = 64;
 
+/** The first level of a device's name. A login is limited to one, so bounds count by it: it stands for a client. */
+export function firstLevelOf(device: string): string {
+  const end = device.indexOf('/');
+  return end === -1 ? device : device.slice(0, end);
+}
+
 /** Longest text value, in UTF-16 code units, that every backend can store. */
 export const MAX_TEXT_LENGTH = 4096;
 

@@ -1,4 +1,4 @@
-import type { Reading } from '@tidegauge/readings';
+import { firstLevelOf, type Reading } from '@tidegauge/readings';
 import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
 import type { Mark } from './backend-rollups.ts';
 import { ceilTo, floorTo, HOUR_US, MINUTE_US } from './periods.ts';
@@ -7,6 +7,14 @@ import { ceilTo, floorTo, HOUR_US, MINUTE_US } from './periods.ts';
 export const SLACK_US = 120_000_000;
 /** The clocks of all processes that use a store differ by less than this, microseconds. */
 export const SKEW_US = 60_000_000;
+
+/**
+ * The least time between the dues of two marks of one client: 100 a second. The worker takes marks in the order of their dues,
+ * so a client with very many of them delays its own rollups only. Microseconds.
+ */
+const STEP_US = 10_000;
+/** Clients whose turns are known. */
+const MOST_CLIENTS = 10_000;
 
 /** The last two hours of a series that have marks, and when these are due. */
 interface Marked {
@@ -46,9 +54,15 @@ function dueOf(marked: Marked | undefined, time: number): number {
 export class Marker {
   readonly #devices = new Map<string, Map<string, Marked>>();
   #bytes = 0;
+  /** When the next mark can be due, by client and kind of hour. */
+  readonly #next = new Map<string, number>();
+  #now = 0;
 
   /** @param now microseconds */
   needed(batch: readonly Written[], now: number): NeededMarks {
+    // Those of a clock that was ahead would be due too late.
+    if (now < this.#now - SKEW_US) this.#next.clear();
+    this.#now = now;
     // `due` of hours that have ended. A mark is good for as long as a new one would not be due later.
     const ended = ceilTo(now + 1, MINUTE_US) + SLACK_US;
     const least = now + SLACK_US;
@@ -60,11 +74,28 @@ export class Marker {
         const hour = floorTo(time, HOUR_US);
         due = Math.max(hour + HOUR_US + SLACK_US, ended);
         fresh ??= new Map();
-        fresh.set(`${device} ${metric} ${hour}`, { device, metric, hour, due, erased: false });
+        const name = `${device} ${metric} ${hour}`;
+        const known = fresh.get(name);
+        if (known === undefined) {
+          due = this.#inTurn(`${kindOf(hour, now)} ${firstLevelOf(device)}`, due, now);
+          fresh.set(name, { device, metric, hour, due, erased: false });
+        } else ({ due } = known);
       }
       if (due < first) first = due;
     }
     return { marks: fresh === null ? [] : [...fresh.values()], validUntil: first - SKEW_US };
+  }
+
+  /** When another mark of a client is due. Marks of earlier hours do not wait for those of the present one. */
+  #inTurn(client: string, due: number, now: number): number {
+    const turn = Math.max(due, this.#next.get(client) ?? 0);
+    if (this.#next.size >= MOST_CLIENTS && !this.#next.has(client)) {
+      for (const [name, next] of this.#next) if (next <= now) this.#next.delete(name);
+      // There are too many clients.
+      if (this.#next.size >= MOST_CLIENTS) return due;
+    }
+    this.#next.set(client, turn + STEP_US);
+    return turn;
   }
 
   /** Call this when the marks are stored. */
@@ -89,4 +120,10 @@ export class Marker {
       else Object.assign(marked, { hour, due, otherHour: marked.hour, otherDue: marked.due });
     }
   }
+}
+
+/** Hours that have ended, the present one, and those of clocks that are ahead. */
+function kindOf(hour: number, now: number): 'past' | 'present' | 'future' {
+  if (hour + HOUR_US <= now) return 'past';
+  return hour <= now ? 'present' : 'future';
 }

@@ -125,6 +125,25 @@ describe('marks', () => {
     assert.equal(ofLate!.due, T0 + 12 * HOUR + 6 * MINUTE + SLACK_US);
   });
 
+  test('of a client with very many are due one after the other, and those of others before', () => {
+    const marker = new Marker();
+    const flood = (time: number) =>
+      Array.from({ length: 5000 }, (_, n) => reading({ device: `greedy/${n}`, time }));
+    const dues = (batch: Parameters<Marker['needed']>[0], at = now) =>
+      marker.needed(batch, at).marks.map(({ due }) => due);
+    const usual = T0 + 12 * HOUR + 6 * MINUTE + SLACK_US;
+    assert.deepEqual(
+      dues(flood(T0)),
+      Array.from({ length: 5000 }, (_, n) => usual + n * 10_000),
+    );
+    assert.equal(dues(flood(T0 + HOUR), now + 1)[0], usual + 5000 * 10_000);
+    assert.deepEqual(dues([late, { ...late, device: 'honest/a' }]), [usual, usual]);
+    assert.deepEqual(dues([{ ...live, device: 'greedy/0' }]), [T0 + 13 * HOUR + SLACK_US]);
+    // The clock was two minutes ahead.
+    const earlier = now - 2 * MINUTE;
+    assert.deepEqual(dues([{ ...late, device: 'greedy/0' }], earlier), [usual - 2 * MINUTE]);
+  });
+
   test('are always due later than the end of a write plus the difference of clocks', () => {
     const times = fc.array(fc.tuple(fc.integer({ min: 0, max: 4 * HOUR }), fc.integer({ min: 0, max: 3 })), {
       minLength: 1,
