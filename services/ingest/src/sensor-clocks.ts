@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Reading } from '@tidegauge/readings';
+import { firstLevelOf, type Reading } from '@tidegauge/readings';
 import { copyString } from './copy-string.ts';
 
 const SECOND_US = 1_000_000;
@@ -101,8 +101,7 @@ interface Group {
  * it has a `boot`, or when the sensor has been running since the last message. Otherwise it is one of another start.
  *
  * A journal receives each change before the readings are stored. Memory is bounded in bytes. When it is full, the clients
- * with the most lose their oldest messages and clocks; a client is the first level of a device, to which a login is
- * limited.
+ * with the most lose their oldest messages and clocks.
  */
 export class SensorClocks {
   /** Null: changes are not kept. */
@@ -140,7 +139,7 @@ export class SensorClocks {
   again(readings: readonly Reading[]): readonly Reading[] {
     if (!hasOld(readings)) return readings;
     return shifted(readings, (group) => {
-      const known = this.#clients.get(clientOf(group.device))?.clocks.get(nameOf(group));
+      const known = this.#clients.get(firstLevelOf(group.device))?.clocks.get(nameOf(group));
       return known?.byReceipt.get(group.received) ?? shiftAtReceipt(group);
     });
   }
@@ -185,7 +184,7 @@ export class SensorClocks {
   }
 
   #clientOf(device: string): Client {
-    const name = clientOf(device);
+    const name = firstLevelOf(device);
     let client = this.#clients.get(name);
     if (client === undefined) client = { name: copyString(name), clocks: new Map(), bytes: 0 };
     else this.#clients.delete(name);
@@ -388,11 +387,6 @@ function isRate(rate: number, advanced: number, passed: number): boolean {
 function newClock(name: string): Clock {
   const times = { first: 0, firstReceived: 0, last: 0, lastReceived: 0 };
   return { name, boot: null, shift: 0, epoch: null, ...times, byContent: new Map(), byReceipt: new Map() };
-}
-
-function clientOf(device: string): string {
-  const end = device.indexOf('/');
-  return end === -1 ? device : device.slice(0, end);
 }
 
 /** Names have no spaces. */

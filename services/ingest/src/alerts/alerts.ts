@@ -1,5 +1,5 @@
-import { now, type Reading } from '@tidegauge/readings';
-import type { Logger } from '@tidegauge/service';
+import { firstLevelOf, now, type Reading } from '@tidegauge/readings';
+import { inTurns, type Logger, removeOfMost } from '@tidegauge/service';
 import { type Store, StoreError } from '@tidegauge/storage';
 import { type Alert, AlertBook } from './book.ts';
 import { Channel, type ChannelOptions, type Notice } from './channel.ts';
@@ -24,7 +24,7 @@ const PENDING_MS = 60_000;
 const MARK_MS = 300_000;
 /** A running time of a rule is kept when it is longer than this, or has run for longer, microseconds. */
 const LEAST_PENDING = SETTLE;
-/** Messages that wait for the state to be kept, at most. */
+/** Messages that wait for the state to be kept, at most. Beyond it the client with the most loses its oldest. */
 const MOST_UNKEPT = 4000;
 /** Devices in one read of the store. */
 const PAGE = 1000;
@@ -263,7 +263,8 @@ export class Alerts {
   #changed(alert: Alert, event: Notice['event']): void {
     this.#state.touch(alert);
     if (this.channels.length > 0) this.#unkept.push({ alert, event });
-    if (this.#unkept.length > MOST_UNKEPT) this.#unkept.shift();
+    if (this.#unkept.length > MOST_UNKEPT)
+      removeOfMost(this.#unkept, (notice) => firstLevelOf(notice.alert.device));
     for (const old of this.book.trim()) this.#state.touch(old);
   }
 
@@ -291,7 +292,8 @@ export class Alerts {
     }
     evaluator.endPass(now());
     const lone = [...evaluator.pending()].filter(({ since, clock }) => since === clock.newest);
-    for (const watch of lone.slice(0, MOST_TRACED)) await this.#trace(watch);
+    for (const watch of inTurns(lone, MOST_TRACED, ({ device }) => firstLevelOf(device)))
+      await this.#trace(watch);
     // Readings that other processes store during the pass belong to the next one.
     if (lease.isShared) this.#until = begun - SETTLE;
     this.#passDue = performance.now() + (lease.isShared ? SHARED_PASS_MS : PASS_MS);
@@ -339,9 +341,10 @@ export class Alerts {
       this.#resign();
       return;
     }
-    const notices = this.#unkept.length;
+    const kept = new Set(this.#unkept);
     if (this.#state.isDirty) await this.#state.save(this.book.all());
-    for (const notice of this.#unkept.splice(0, notices)) this.#send(notice);
+    this.#unkept = this.#unkept.filter((notice) => !kept.has(notice));
+    for (const notice of kept) this.#send(notice);
     // Values before the mark are not evaluated again, so the mark needs their running times.
     if (elapsed >= this.#pendingDue || elapsed >= this.#markDue) {
       await this.#state.savePending(this.#keptPending());

@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
+import { firstLevelOf } from '@tidegauge/readings';
+import { removeOfMost } from '@tidegauge/service';
+import { DeviceShares } from '../device-shares.ts';
 import type { EndReason } from './evaluator.ts';
 import type { AlertRule, Severity } from './rule.ts';
 import type { AlertKind, Watch } from './watch.ts';
 
-/** Alerts that are active at the same time, at most. Further ones are counted. An alert has about 700 bytes. */
-export const MOST_ACTIVE = 10_000;
-/** Ended alerts that are kept: the newest ones. */
-export const MOST_ENDED = 500;
+/**
+ * Alerts that are active at the same time, at most; a client has as many as are free. Further ones are counted. An alert has
+ * about 700 bytes.
+ */
+const MOST_ACTIVE = 10_000;
+/** Ended alerts that are kept. The client with the most loses its oldest. */
+const MOST_ENDED = 500;
 
 /** An alert that was raised. Times are microseconds since the epoch. */
 export interface Alert {
@@ -59,6 +65,7 @@ export interface AlertFilter {
 export class AlertBook {
   /** In the order in which they were raised. */
   readonly #active = new Map<string, Alert>();
+  readonly #shares = new DeviceShares(MOST_ACTIVE);
   /** In the order in which they ended. */
   #ended: Alert[] = [];
   readonly #counts = new Map<string, RuleCount>();
@@ -110,7 +117,7 @@ export class AlertBook {
   /** Adds an alert. Null when there are too many; `unlisted` counts it then. */
   raise({ rule, device, metric, kind, since }: Watch, value: number | null, now: number): Alert | null {
     this.#count(rule.name, 1);
-    if (this.#active.size >= MOST_ACTIVE) {
+    if (!this.#shares.hasRoom(device, 1)) {
       this.unlisted++;
       return null;
     }
@@ -138,7 +145,7 @@ export class AlertBook {
       reason: null,
       due: this.#channels.map((channel) => `${channel}:raised`),
     };
-    this.#active.set(id, alert);
+    this.#add(alert);
     this.#lastRaised = alert.raised;
     return alert;
   }
@@ -153,8 +160,13 @@ export class AlertBook {
     return null;
   }
 
+  #add(alert: Alert): void {
+    if (!this.#active.has(alert.id)) this.#shares.add(alert.device, 1);
+    this.#active.set(alert.id, alert);
+  }
+
   #end(alert: Alert, reason: EndReason, now: number): Alert {
-    this.#active.delete(alert.id);
+    if (this.#active.delete(alert.id)) this.#shares.add(alert.device, -1);
     this.#lastEnded = Math.max(now, this.#lastEnded + 1);
     alert.due.push(...this.#channels.map((channel) => `${channel}:ended`));
     const ended: Alert = { ...alert, ended: this.#lastEnded, reason };
@@ -162,13 +174,17 @@ export class AlertBook {
     return ended;
   }
 
-  /** Removes the oldest of too many ended alerts, and returns them. */
+  /** Removes the ended alerts that are too many, and returns them. */
   trim(): readonly Alert[] {
-    return this.#ended.splice(0, Math.max(0, this.#ended.length - MOST_ENDED));
+    const removed: Alert[] = [];
+    while (this.#ended.length > MOST_ENDED)
+      removed.push(removeOfMost(this.#ended, ({ device }) => firstLevelOf(device)));
+    return removed;
   }
 
   /** Removes everything but the counts of alerts raised. */
   clear(): void {
+    for (const alert of this.#active.values()) this.#shares.add(alert.device, -1);
     this.#active.clear();
     this.#ended = [];
     this.unlisted = 0;
@@ -187,7 +203,7 @@ export class AlertBook {
       this.#lastEnded = Math.max(this.#lastEnded, alert.ended ?? 0);
       if (alert.ended !== null) this.#ended.push(alert);
       else if (watch(alert)) {
-        this.#active.set(alert.id, alert);
+        this.#add(alert);
         this.#count(alert.rule, 0);
       } else gone.push(alert);
     }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@tidegauge/service';
+import { firstLevelOf } from '@tidegauge/readings';
+import { type Logger, RoundRobin } from '@tidegauge/service';
 import type { Alert } from './book.ts';
 
 /** What happened to an alert; `test` is for messages that a person requests. */
@@ -31,7 +32,7 @@ export interface ChannelOptions {
   readonly firstDelayMs?: number;
 }
 
-/** Messages that wait at most: about 1 MiB. */
+/** Messages that wait at most: about 1 MiB. Beyond it the client with the most loses its oldest. */
 const MOST_WAITING = 2000;
 /** The first and the longest delay between two attempts, milliseconds. */
 const FIRST_DELAY_MS = 1000;
@@ -42,8 +43,9 @@ const MOST_REFUSALS = 5;
 const MAX_AGE = 86_400_000_000;
 
 /**
- * Delivers messages about alerts to one receiver, in order and one at a time, with exponential back-off (full jitter).
- * A receiver that hangs or refuses delays its own messages only. When too many messages wait, the oldest are given up.
+ * Delivers messages about alerts to one receiver, one at a time, with exponential back-off (full jitter). The clients of
+ * devices take turns, and the messages of a client keep their order. A receiver that hangs or refuses delays its own
+ * messages only.
  */
 export class Channel {
   readonly name: string;
@@ -51,7 +53,9 @@ export class Channel {
   readonly counts = { sent: 0, failed: 0, dropped: 0 };
   readonly #options: ChannelOptions;
   readonly #now: () => number;
-  #waiting: Notice[] = [];
+  #waiting = new RoundRobin<Notice>();
+  /** The message that is under way. */
+  #current: Notice | null = null;
   #isRunning = false;
   #isFailing = false;
   #abort = new AbortController();
@@ -65,19 +69,20 @@ export class Channel {
   }
 
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.size + (this.#current === null ? 0 : 1);
   }
 
   /** How long the oldest message has waited, seconds. */
   get oldestSeconds(): number {
-    const oldest = this.#waiting[0];
-    return oldest === undefined ? 0 : Math.max(0, (this.#now() - timeOf(oldest)) / 1e6);
+    let oldest = this.#now();
+    if (this.#current !== null) oldest = Math.min(oldest, timeOf(this.#current));
+    for (const notice of this.#waiting.oldest()) oldest = Math.min(oldest, timeOf(notice));
+    return (this.#now() - oldest) / 1e6;
   }
 
   push(notice: Notice): void {
-    this.#waiting.push(notice);
-    // The first one may be under way.
-    if (this.#waiting.length > MOST_WAITING) this.#drop(this.#waiting.splice(1, 1)[0]!);
+    this.#waiting.push(firstLevelOf(notice.alert.device), notice);
+    if (this.waiting > MOST_WAITING) this.#drop(this.#waiting.dropOldest()!);
     if (this.#isRunning) return;
     this.#isRunning = true;
     void this.#run(this.#abort.signal);
@@ -92,7 +97,8 @@ export class Channel {
   clear(): void {
     this.#abort.abort();
     this.#abort = new AbortController();
-    this.#waiting = [];
+    this.#waiting = new RoundRobin();
+    this.#current = null;
     this.#isRunning = false;
   }
 
@@ -101,17 +107,14 @@ export class Channel {
     let delayMs = firstDelayMs;
     let refusals = 0;
     while (!signal.aborted) {
-      const notice = this.#waiting[0];
-      if (notice === undefined) {
-        this.#isRunning = false;
-        return;
-      }
+      const notice = this.#next();
+      if (notice === null) return;
       const error = await this.#try(notice, signal);
       if (signal.aborted) return;
       if (error instanceof NoticeRefused) refusals++;
       const isOver = error === null || refusals >= MOST_REFUSALS || this.#now() - timeOf(notice) > MAX_AGE;
       if (isOver) {
-        this.#waiting.shift();
+        this.#current = null;
         if (error === null) this.#sent(notice);
         else this.#drop(notice);
         delayMs = firstDelayMs;
@@ -123,6 +126,13 @@ export class Channel {
     }
   }
 
+  /** The message whose turn it is; null when none waits, and the delivery ends. */
+  #next(): Notice | null {
+    this.#current ??= this.#waiting.shift() ?? null;
+    this.#isRunning = this.#current !== null;
+    return this.#current;
+  }
+
   async #try(notice: Notice, signal: AbortSignal): Promise<Error | null> {
     try {
       await this.#options.send(notice, signal);
@@ -132,7 +142,7 @@ export class Channel {
       this.counts.failed++;
       const { message } = error as Error;
       const { name: channel, logger } = this.#options;
-      const what = { channel, reason: message, waiting: this.#waiting.length };
+      const what = { channel, reason: message, waiting: this.waiting };
       if (!this.#isFailing) logger.warn(what, 'a message about an alert was not accepted, retrying');
       this.#isFailing = true;
       return error as Error;

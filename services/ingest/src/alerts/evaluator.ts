@@ -1,11 +1,16 @@
 import { ANNOTATION_METRIC, type Reading } from '@tidegauge/readings';
 import { ByteCache } from '../byte-cache.ts';
 import { copyString } from '../copy-string.ts';
+import { DeviceShares } from '../device-shares.ts';
 import { type AlertRule, concernsDevice, concernsMetric, isOfDevice, isSameRule } from './rule.ts';
 import { type AlertKind, type Change, type Clock, Watch } from './watch.ts';
 
-/** Memory for devices, series and watches: about 15,000 devices with one metric and three rules. */
+/**
+ * Memory for devices, series and watches: about 15,000 devices with one metric and three rules. A client has as much as is
+ * free.
+ */
 const MAX_BYTES = 16 * 1024 * 1024;
+const CLIENT_BYTES = 100;
 const DEVICE_BYTES = 360;
 const SERIES_BYTES = 180;
 const WATCH_BYTES = 160;
@@ -62,29 +67,29 @@ interface Device extends Clock {
  * its series counts, of two with one time the one that was received last. The time of a reading is its own, but not later
  * than its reception, and that of its reception when the sensor has no clock.
  *
- * Memory is bounded in bytes. Series beyond the bound are not watched, and their readings are counted.
+ * Memory is bounded in bytes, also of each client. Series beyond the bound are not watched, and their readings are counted.
  */
 export class Evaluator {
   /** Readings of series that are not watched, because there are too many. */
   unwatched = 0;
   readonly #events: EvaluatorEvents;
-  readonly #maxBytes: number;
+  readonly #shares: DeviceShares;
   readonly #devices = new Map<string, Device>();
-  #others = new ByteCache<boolean>(OTHER_BYTES, () => 8);
+  /** Devices without rules, and (true) those that were not watched for want of memory. */
+  #others = newOthers();
   readonly #quiets = new Set<Watch>();
   readonly #pending = new Set<Watch>();
   #rules: readonly AlertRule[];
   /** No quiet watch can raise an alert before this time. */
   #quietDue = 0;
   #from = 0;
-  #bytes = 0;
   #series = 0;
   #pass = 0;
 
   constructor(rules: readonly AlertRule[], events: EvaluatorEvents, maxBytes = MAX_BYTES) {
     this.#rules = rules;
     this.#events = events;
-    this.#maxBytes = maxBytes;
+    this.#shares = new DeviceShares(maxBytes, (client) => CLIENT_BYTES + 2 * client.length);
   }
 
   get rules(): readonly AlertRule[] {
@@ -98,7 +103,7 @@ export class Evaluator {
 
   /** Approximate bytes of memory in use; bounded. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#shares.all;
   }
 
   /** Whether a rule concerns a device. */
@@ -197,14 +202,16 @@ export class Evaluator {
   replace(rules: readonly AlertRule[], now: number): void {
     this.#rules = rules;
     this.#quietDue = 0;
-    this.#others = new ByteCache<boolean>(OTHER_BYTES, () => 8);
+    this.#others = newOthers();
     const byName = new Map(rules.map((rule) => [rule.name, rule]));
     for (const [name, device] of this.#devices) {
       device.quiets = this.#renew(name, null, device, device.quiets, byName, now);
       for (const [metric, series] of device.metrics) {
         if (series === null) {
-          if (rules.some((rule) => concernsDevice(rule, name) && concernsMetric(rule, metric)))
+          if (rules.some((rule) => concernsDevice(rule, name) && concernsMetric(rule, metric))) {
             device.metrics.delete(metric);
+            this.#shares.add(name, -otherBytes(metric));
+          }
           continue;
         }
         const all = this.#renew(name, metric, series, [...series.ranges, ...series.quiets], byName, now);
@@ -228,7 +235,10 @@ export class Evaluator {
   /** Ends the alerts of devices that are no longer registered, and no longer watches them. */
   endPass(now: number): void {
     for (const [name, device] of this.#devices) {
-      if (device.pass !== this.#pass) this.#remove(name, device, now);
+      if (device.pass === this.#pass) continue;
+      this.#remove(name, device, now);
+      // There is room for a device that had none.
+      this.#others = newOthers();
     }
   }
 
@@ -277,7 +287,7 @@ export class Evaluator {
       return null;
     }
     const rules = this.#rules.filter((rule) => isOfDevice(rule) && concernsDevice(rule, name));
-    if (!this.#take(DEVICE_BYTES + 2 * name.length + WATCH_BYTES * rules.length)) {
+    if (!this.#take(name, DEVICE_BYTES + 2 * name.length + WATCH_BYTES * rules.length)) {
       this.#others.set(name, true);
       return null;
     }
@@ -292,7 +302,7 @@ export class Evaluator {
     const [name, metric] = [copyString(given), copyString(givenMetric)];
     const rules = this.#rules.filter((rule) => concernsDevice(rule, name) && concernsMetric(rule, metric));
     const bytes = SERIES_BYTES + 2 * (name.length + metric.length) + WATCH_BYTES * rules.length;
-    if (!this.#take(rules.length === 0 ? 2 * metric.length + 80 : bytes)) return null;
+    if (!this.#take(name, rules.length === 0 ? otherBytes(metric) : bytes)) return null;
     if (rules.length === 0) {
       device.metrics.set(metric, null);
       return null;
@@ -312,14 +322,12 @@ export class Evaluator {
     this.#quietDue = 0;
   }
 
-  /** Whether the bytes are within the bound. They are in use then. */
-  #take(bytes: number): boolean {
-    if (this.#bytes + bytes > this.#maxBytes) {
-      this.unwatched++;
-      return false;
-    }
-    this.#bytes += bytes;
-    return true;
+  /** Whether there is room for the bytes of a device. They are in use then. */
+  #take(device: string, bytes: number): boolean {
+    const hasRoom = this.#shares.hasRoom(device, bytes);
+    if (hasRoom) this.#shares.add(device, bytes);
+    else this.unwatched++;
+    return hasRoom;
   }
 
   /** The watch of a rule and a series or a device, with a clock that is at least at `newest`. */
@@ -361,7 +369,7 @@ export class Evaluator {
     }
     const names = new Set(kept.map(({ rule }) => rule.name));
     for (const rule of this.#rules) {
-      if (names.has(rule.name) || !concerns(rule) || !this.#take(WATCH_BYTES)) continue;
+      if (names.has(rule.name) || !concerns(rule) || !this.#take(device, WATCH_BYTES)) continue;
       const watch = new Watch(rule, device, metric, clock);
       if (rule.condition.kind === 'quiet') this.#addQuiet(watch);
       kept.push(watch);
@@ -378,23 +386,32 @@ export class Evaluator {
     if (watch.phase === 'active') this.#events.end(watch, 'removed', now);
     if (watch.phase === 'pending') this.#calm(watch);
     this.#quiets.delete(watch);
-    this.#bytes -= WATCH_BYTES;
+    this.#shares.add(watch.device, -WATCH_BYTES);
   }
 
   #remove(name: string, device: Device, now: number): void {
     this.#devices.delete(name);
-    this.#bytes -= DEVICE_BYTES + 2 * name.length;
+    this.#shares.add(name, -(DEVICE_BYTES + 2 * name.length));
     for (const watch of device.quiets) this.#drop(watch, now);
     for (const [metric, series] of device.metrics) {
       if (series === null) {
-        this.#bytes -= 2 * metric.length + 80;
+        this.#shares.add(name, -otherBytes(metric));
         continue;
       }
       this.#series--;
-      this.#bytes -= SERIES_BYTES + 2 * (name.length + metric.length);
+      this.#shares.add(name, -(SERIES_BYTES + 2 * (name.length + metric.length)));
       for (const watch of [...series.ranges, ...series.quiets]) this.#drop(watch, now);
     }
   }
+}
+
+/** Bytes of a metric without rules. */
+function otherBytes(metric: string): number {
+  return 2 * metric.length + 80;
+}
+
+function newOthers(): ByteCache<boolean> {
+  return new ByteCache<boolean>(OTHER_BYTES, () => 8);
 }
 
 /** The time that counts for alerts. A clock that is ahead would otherwise hide later readings. */

@@ -1,5 +1,5 @@
-import { isTable } from '@tidegauge/readings';
-import type { Logger } from '@tidegauge/service';
+import { firstLevelOf, isTable } from '@tidegauge/readings';
+import { inTurns, type Logger } from '@tidegauge/service';
 import { ALERT_TABLE, type Store } from '@tidegauge/storage';
 import type { Alert } from './book.ts';
 import type { KeptPending } from './evaluator.ts';
@@ -9,7 +9,7 @@ const BUCKETS = 64;
 const FIELD = 'field0';
 const PENDING = 'pending';
 const MARK = 'mark';
-/** Series whose time for a rule is running that are kept, at most. */
+/** Series whose time for a rule is running that are kept, at most. Clients have as many each. */
 const MOST_PENDING = 2000;
 
 /** What is kept of alerts. */
@@ -82,7 +82,7 @@ export class AlertState {
 
   /** @throws {StoreError} */
   async savePending(pending: readonly KeptPending[]): Promise<void> {
-    const kept = pending.slice(0, MOST_PENDING);
+    const kept = inTurns(pending, MOST_PENDING, ({ device }) => firstLevelOf(device));
     const text = JSON.stringify(kept);
     if (text === this.#saved) return;
     await this.#write(PENDING, kept);

@@ -1,5 +1,6 @@
-import type { ResendDocument } from '@tidegauge/readings';
+import { firstLevelOf, type ResendDocument } from '@tidegauge/readings';
 import { RoundRobin } from '@tidegauge/service';
+import { DeviceShares } from '../device-shares.ts';
 import type { OpenBoot, SequenceLedger } from '../ledger/sequence-ledger.ts';
 
 /** Ranges and numbers of one request, which then has less than 512 bytes with usual names. */
@@ -23,7 +24,7 @@ const MOST_AT_ONCE = 500;
 /** Readings that are requested in one call, so that the answers are no flood. */
 const NUMBERS_AT_ONCE = 5000;
 
-/** Devices that are followed: about 4 MiB. A group (the first level of their names) has as many as are free. */
+/** Devices that are followed: about 4 MiB. A client has as many as are free. */
 const MAX_DEVICES = 10_000;
 /** Devices that are looked at in one call: a few milliseconds. */
 const NAMES_AT_ONCE = 20_000;
@@ -41,7 +42,6 @@ interface Asked {
 /** A device with missing readings. */
 interface Entry {
   readonly device: string;
-  readonly group: string;
   /** Requests since the last one that had an effect. */
   tries: number;
   dueAt: number;
@@ -65,7 +65,7 @@ export type SendRequest = (request: ResendDocument) => boolean;
  * to the oldest, a part in each request. When all numbers of a request have arrived, the next one follows at once. Without
  * an answer the intervals grow, from 5 seconds to an hour.
  *
- * All devices share a number of requests. Groups of devices take turns, and in each the devices with the fewest tries come
+ * All devices share a number of requests. Clients take turns, and of each the devices with the fewest tries come
  * first, so that sensors that never answer do not delay others.
  */
 export class ResendPlan {
@@ -75,7 +75,7 @@ export class ResendPlan {
   readonly #send: SendRequest;
   /** In the order in which they are looked at. */
   readonly #entries = new Map<string, Entry>();
-  readonly #groups = new Map<string, number>();
+  readonly #shares = new DeviceShares(MAX_DEVICES);
   #names: Iterator<string> | null = null;
   #credit = MOST_AT_ONCE;
   #creditAt: number | null = null;
@@ -132,13 +132,10 @@ export class ResendPlan {
   }
 
   #add(device: string, now: number): void {
-    const [group = device] = device.split('/', 1);
-    const inGroup = this.#groups.get(group) ?? 0;
-    if (inGroup >= MAX_DEVICES - this.#entries.size) return;
-    this.#groups.set(group, inGroup + 1);
+    if (!this.#shares.hasRoom(device, 1)) return;
+    this.#shares.add(device, 1);
     this.#entries.set(device, {
       device,
-      group,
       tries: 0,
       dueAt: now + FIRST_MS,
       asked: null,
@@ -148,11 +145,8 @@ export class ResendPlan {
     });
   }
 
-  #remove({ device, group }: Entry): void {
-    this.#entries.delete(device);
-    const inGroup = this.#groups.get(group)! - 1;
-    if (inGroup === 0) this.#groups.delete(group);
-    else this.#groups.set(group, inGroup);
+  #remove({ device }: Entry): void {
+    if (this.#entries.delete(device)) this.#shares.add(device, -1);
   }
 
   /** The devices that are due, some at a time, in the order in which they have their turns. */
@@ -173,7 +167,7 @@ export class ResendPlan {
     }
     found.sort((a, b) => a.tries - b.tries);
     const due = new RoundRobin<Entry>();
-    for (const entry of found) due.push(entry.group, entry);
+    for (const entry of found) due.push(firstLevelOf(entry.device), entry);
     return due;
   }
 

@@ -229,11 +229,41 @@ test('an alert and a running time of an earlier process continue', () => {
 test('memory is bounded, and readings beyond the bound are counted', () => {
   const { evaluator, see, news } = setUp('- { name: r, metric: t, above: 1 }', 20_000);
   for (let n = 0; n < 1000; n++) see(1, 0, { device: `device-${n}` });
-  assert.ok(evaluator.bytes <= 20_000 && evaluator.bytes > 19_000, `${evaluator.bytes}`);
+  assert.ok(evaluator.bytes <= 20_000 && evaluator.bytes > 18_000, `${evaluator.bytes}`);
   assert.equal(evaluator.series + evaluator.unwatched, 1000);
   see(2, 5, { device: 'device-1' });
   see(2, 5, { device: 'device-999' });
   assert.deepEqual(news(), ['raise r device-1 t above 5']);
+});
+
+test('a client with many devices or metrics leaves room for the series of others', () => {
+  const { evaluator, see, news } = setUp('- { name: r, metric: t, above: 1 }', 40_000);
+  for (let n = 0; n < 1000; n++) see(1, 0, { device: `greedy/${n}` });
+  for (let n = 0; n < 1000; n++) see(1, 0, { device: 'flat', metric: n === 0 ? 't' : `metric-${n}` });
+  const before = evaluator.unwatched;
+  see(1, 5, { device: 'honest/a' });
+  assert.deepEqual([news(), evaluator.unwatched], [['raise r honest/a t above 5'], before]);
+  assert.ok(evaluator.bytes <= 40_000, `${evaluator.bytes}`);
+});
+
+test('a device that had no room is watched after others were removed, and all memory is given back', () => {
+  const { evaluator, see, news } = setUp('- { name: r, metric: t, above: 1 }', 2520);
+  const removeAll = () => {
+    evaluator.beginPass();
+    evaluator.endPass(START + S);
+    assert.deepEqual([evaluator.bytes, evaluator.series], [0, 0]);
+  };
+  see(1, 0, { device: 'a' });
+  see(1, 0, { device: 'a', metric: 'other' });
+  see(1, 5, { device: 'b' });
+  see(1, 5, { device: 'c' });
+  assert.deepEqual(news(), ['raise r b t above 5']);
+  removeAll();
+  see(2, 5, { device: 'c' });
+  see(2, 0, { device: 'c', metric: 'other' });
+  assert.deepEqual(news(), ['end r b t removed', 'raise r c t above 5']);
+  evaluator.replace(parseAlertRules('- { name: r, metric: other, above: 1 }', 'alerts.yml'), START + S);
+  removeAll();
 });
 
 // A model of one series: the readings that were the newest when they arrived, in that order.

@@ -165,6 +165,34 @@ test('a redirect is not followed, and a message that is refused is given up with
   assert.equal(other.received.length, 0, 'the target of the redirect receives nothing');
 });
 
+test('a client with many messages delays no other, and loses its own', async () => {
+  const sent: string[] = [];
+  const turns: (() => void)[] = [];
+  const channel = new Channel(
+    {
+      name: 'webhook',
+      version: '',
+      send: ({ alert }) => {
+        sent.push(alert.device);
+        return new Promise((resolve) => turns.push(resolve));
+      },
+      onDone: () => {},
+      logger: createLogger('test', 'silent'),
+    },
+    now,
+  );
+  for (let n = 0; n < 2500; n++) channel.push(notice(n, { device: `greedy/${n}` }));
+  for (let n = 0; n < 3; n++) channel.push(notice(n, { device: `honest/${n}` }));
+  assert.deepEqual([channel.waiting, channel.counts.dropped], [2000, 503]);
+  for (let n = 0; n < 7; n++) {
+    await waitUntil('the next one', () => turns.length > n, WAIT);
+    turns[n]!();
+  }
+  const others = sent.filter((device) => device.startsWith('honest'));
+  assert.deepEqual(others, ['honest/0', 'honest/1', 'honest/2']);
+  channel.clear();
+});
+
 test('messages that wait are bounded in number and in age', async () => {
   const never = new Promise<void>(() => {});
   const dropped: number[] = [];
