@@ -2,8 +2,8 @@ import { forEach } from '@tidegauge/parallel';
 import type { Logger } from '@tidegauge/service';
 import { isDamaged, type Store } from '@tidegauge/storage';
 import { Backoff } from '../backoff.ts';
+import { type Late, lateFrom } from './late.ts';
 import type { LedgerFile } from './ledger-file.ts';
-import type { Late } from './read-ledger.ts';
 
 /** Devices that are read at the same time. */
 const DEVICES_AT_ONCE = 8;
@@ -194,7 +194,7 @@ export class LedgerCheck {
   /** Records the numbers of a device that the store has. Returns whether all others were never stored. */
   async #complete(device: string): Promise<boolean> {
     const { late, isFinal, wasUnused } = this.#options;
-    const from = Math.min(this.#options.from, late.get(device) ?? Number.POSITIVE_INFINITY);
+    const from = Math.min(this.#options.from, lateFrom(late, device));
     let read = 0;
     let isNew = false;
     const readings = this.#store.readings.range({ device, from, order: 'asc', limit: MOST_READINGS });

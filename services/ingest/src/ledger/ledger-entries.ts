@@ -19,7 +19,10 @@ export const KIND = {
    * those of `late` devices: `[device, from]` for each. Without `late`, they are those of before.
    */
   time: 0x54,
-  /** `[device, from]`: another late device, whose readings have times from `from` on. An earlier version skips it. */
+  /**
+   * `[device, from]`: another late device, whose readings have times from `from` on; `client/` for all devices of a client. An
+   * earlier version skips it.
+   */
   late: 0x4c,
   /** A `DeviceState` of the ledger. */
   device: 0x44,

@@ -15,9 +15,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { now } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
+import { DeviceShares } from '../device-shares.ts';
 import { syncDirectory } from '../replace-file.ts';
+import { isLateClient, type Late, lateClientOf } from './late.ts';
 import { jsonEntry, KIND, NumbersEntry } from './ledger-entries.ts';
-import { FORMAT, type Late, LedgerDamaged, type LedgerRecord, readLedger } from './read-ledger.ts';
+import { FORMAT, LedgerDamaged, type LedgerRecord, readLedger } from './read-ledger.ts';
 import { type DeviceState, type Journal, SequenceLedger } from './sequence-ledger.ts';
 
 /** The longest time between two syncs of a file with new entries. */
@@ -30,7 +32,10 @@ const NUMBERS_BYTES = 64 * 1024;
 const DEVICES_AT_ONCE = 1000;
 /** How much older than its recording a reading usually is at most, microseconds. */
 export const USUAL_DELAY_US = 3_600_000_000;
-/** Late devices that are kept, each with about 500 bytes. With more, the store is searched from an earlier time on for all. */
+/**
+ * Late devices that are kept, each with about 500 bytes; a client has as many as are free. All others of a client are kept as
+ * one. With as many such clients, the store is searched from an earlier time on for all.
+ */
 const MOST_LATE = 1000;
 const DAY_US = 86_400_000_000;
 /** While numbers are recorded, the file has the time at least this often, microseconds. */
@@ -62,7 +67,7 @@ export interface Recovery {
 
 const NOTHING: Recovery = { checkFrom: null, late: new Map(), isIncomplete: false, wasUnused: false };
 
-/** A device with late readings. */
+/** A device with late readings, or such devices of a client. */
 interface LateDevice {
   /** No reading of it since is older, microseconds since the epoch. */
   readonly from: number;
@@ -96,6 +101,7 @@ export class LedgerFile implements Journal {
   readonly #numbers = new NumbersEntry(NUMBERS_BYTES);
   #floor = 0;
   readonly #late = new Map<string, LateDevice>();
+  readonly #lateShares = new DeviceShares(MOST_LATE);
   /** Whether `#late` or `#floor` cover older readings than the file. */
   #hasNewLate = false;
   /** As `checkFrom` of a recovery that is not completed yet. */
@@ -293,25 +299,31 @@ export class LedgerFile implements Journal {
     const at = now();
     this.#floor = at - USUAL_DELAY_US;
     this.#ledger.today = Math.floor(at / DAY_US);
-    for (const [device, late] of this.#late) {
-      if (!late.isActive) this.#late.delete(device);
+    for (const [name, late] of this.#late) {
+      if (!late.isActive) {
+        this.#late.delete(name);
+        if (!isLateClient(name)) this.#lateShares.add(name, -1);
+      }
       late.isActive = false;
     }
   }
 
   #noteLate(device: string, oldest: number): void {
-    const known = this.#late.get(device);
+    const isOwn = this.#late.has(device) || this.#lateShares.hasRoom(device, 1);
+    const name = isOwn ? device : lateClientOf(device);
+    const known = this.#late.get(name);
     if (known !== undefined && oldest >= known.from) {
       known.isActive = true;
       return;
     }
     const from = searchedFrom(oldest);
-    if (known === undefined && this.#late.size === MOST_LATE) {
+    if (known === undefined && this.#late.size === 2 * MOST_LATE) {
       this.#lowerFloor(from);
       return;
     }
-    this.#late.set(device, { from, isActive: true });
-    this.#waiting.push(jsonEntry(KIND.late, [device, from]));
+    if (known === undefined && isOwn) this.#lateShares.add(device, 1);
+    this.#late.set(name, { from, isActive: true });
+    this.#waiting.push(jsonEntry(KIND.late, [name, from]));
     this.#hasNewLate = true;
   }
 

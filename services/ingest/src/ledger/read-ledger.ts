@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { readFrames } from '../frames.ts';
+import type { Late } from './late.ts';
 import { KIND, readNumbers } from './ledger-entries.ts';
 import type { DeviceState, LedgerTotals, SequenceLedger } from './sequence-ledger.ts';
 
@@ -9,9 +10,6 @@ const CHUNK_BYTES = 1024 * 1024;
 /** A kind and `{}`. */
 const LEAST_BODY = 2;
 const DAY_US = 86_400_000_000;
-
-/** A time by device, microseconds since the epoch. */
-export type Late = ReadonlyMap<string, number>;
 
 /** What a ledger file contains besides the numbers. Times are microseconds since the epoch. */
 export interface LedgerRecord {
@@ -23,7 +21,7 @@ export interface LedgerRecord {
   readonly at: number;
   /** No reading with an earlier time was recorded after the last synced entry, except those of `late`. */
   readonly floor: number;
-  /** Devices that sent older readings, with the time from which on these can be. */
+  /** Those of devices that sent older readings. */
   readonly late: Late;
   /** Whether the process stopped in order. */
   readonly isClosed: boolean;

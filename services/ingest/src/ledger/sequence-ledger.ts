@@ -1,5 +1,7 @@
-import { type GapDocument, now } from '@tidegauge/readings';
+import { firstLevelOf, type GapDocument, now } from '@tidegauge/readings';
+import { inTurns } from '@tidegauge/service';
 import { copyString } from '../copy-string.ts';
+import { DeviceShares } from '../device-shares.ts';
 import { RangeSet } from './range-set.ts';
 
 /** Boots that are tracked for each device, including the current one. */
@@ -7,11 +9,13 @@ const BOOTS_KEPT = 3;
 /** Earlier boots whose hashes are kept for each device, so that they do not count as new boots. */
 const BOOTS_REMEMBERED = 8;
 /**
- * Memory for devices and boots, and for their missing ranges. 200,000 devices with names of 20 characters fit: a test
- * measures it.
+ * Memory for devices and boots, and for their missing ranges. 195,000 devices of 40 clients with names of 20 characters fit: a
+ * test measures it. A client has as much as is free.
  */
 const MAX_DEVICE_BYTES = 64 * 1024 * 1024;
 const MAX_GAP_BYTES = 8 * 1024 * 1024;
+/** Memory of a client, without its name. */
+const CLIENT_BYTES = 40;
 /** Memory of a device with one boot, and of a boot, without their names. */
 const DEVICE_BYTES = 140;
 const BOOT_BYTES = 100;
@@ -61,6 +65,13 @@ interface Device {
   older: Boot[] | null;
   /** Hashes of boots that are no longer tracked, oldest first. */
   retired: number[] | null;
+}
+
+/** A boot with something to list. */
+interface Found {
+  readonly device: string;
+  readonly entry: Boot;
+  readonly missing: number;
 }
 
 /** The missing numbers of a boot that its sensor declared gone: those below `from`. */
@@ -135,8 +146,9 @@ export interface LedgerTotals {
  *
  * Memory is bounded in bytes. `missing` and `duplicates` are exact for all that is tracked. `givenUp` counts numbers
  * that were missing when their details were dropped. `unjudged` counts readings that could not be checked. When
- * ranges take too much memory, the boots with the most ranges lose their oldest ones. When devices take too much
- * memory, devices that have been silent for 30 days are no longer tracked, and then new devices are not tracked.
+ * ranges take too much memory, the clients with the most lose theirs: the boots with the most ranges their oldest ones.
+ * When the devices of a client take too much memory, devices that have been silent for 30 days are no longer tracked, and
+ * then its new devices are not tracked.
  *
  * A sensor can declare which of its numbers it cannot send again. They stay missing, and count as gone too.
  *
@@ -155,10 +167,11 @@ export class SequenceLedger {
   /** The present day, days since the epoch. */
   today = 0;
   readonly #devices = new Map<string, Device>();
+  /** Memory of devices and boots. */
+  readonly #shares = new DeviceShares(MAX_DEVICE_BYTES, (client) => CLIENT_BYTES + textBytes(client));
   #since = now();
   #nextId = 0;
   #lastExpiry = 0;
-  #deviceBytes = 0;
   #gapBytes = 0;
   #gapsOpened = 0;
   #missing = 0;
@@ -216,7 +229,7 @@ export class SequenceLedger {
 
   /** Approximate bytes of memory in use; bounded. */
   get bytes(): number {
-    return this.#deviceBytes + this.#gapBytes;
+    return this.#shares.all + this.#gapBytes;
   }
 
   /**
@@ -235,7 +248,7 @@ export class SequenceLedger {
     if (isNewest && !(isAgain && newest.isUncertain)) this.journal?.number(known.id, seq);
     else this.journal?.named(known.id, device, boot, seq, isAgain);
     known.day = this.today;
-    const entry = isNewest ? newest : this.#enter(known, boot, seq, isAgain);
+    const entry = isNewest ? newest : this.#enter(device, known, boot, seq, isAgain);
     if (entry !== null) this.#place(entry, seq, isAgain);
   }
 
@@ -356,7 +369,7 @@ export class SequenceLedger {
       retired: retired.length === 0 ? null : [...retired],
     };
     this.#devices.set(copyString(device), known);
-    this.#deviceBytes += deviceBytes(device, known);
+    this.#shares.add(device, deviceBytes(device, known));
     this.#nextId = Math.max(this.#nextId, id + 1);
     for (const [index, entry] of bootsOf(known).entries()) {
       const { gaps, duplicates } = entry;
@@ -407,19 +420,21 @@ export class SequenceLedger {
   }
 
   /**
-   * The boots with missing or repeated numbers, worst first. `truncated` is true when the list was cut, or details
-   * were dropped or did not fit.
+   * The boots with missing or repeated numbers, worst first; of too many, those of each client that are worst. `truncated` is
+   * true when the list was cut, or details were dropped or did not fit.
    */
   list(): { readonly list: readonly GapDocument[]; readonly truncated: boolean } {
-    const found: { device: string; entry: Boot; missing: number }[] = [];
+    const found: Found[] = [];
     for (const [device, known] of this.#devices) {
       for (const entry of bootsOf(known)) {
         const missing = entry.gaps?.size ?? 0;
         if (missing > 0 || entry.duplicates > 0 || entry.givenUp > 0) found.push({ device, entry, missing });
       }
     }
-    found.sort((a, b) => b.missing - a.missing || b.entry.duplicates - a.entry.duplicates);
-    const listed = found.slice(0, MAX_LISTED);
+    const worstFirst = (a: Found, b: Found) =>
+      b.missing - a.missing || b.entry.duplicates - a.entry.duplicates;
+    found.sort(worstFirst);
+    const listed = inTurns(found, MAX_LISTED, ({ device }) => firstLevelOf(device)).toSorted(worstFirst);
     const truncated =
       this.#givenUp > 0 ||
       this.#unjudged > 0 ||
@@ -460,17 +475,17 @@ export class SequenceLedger {
       this.journal?.named(id, device, boot, seq, isUncertain);
   }
 
-  /** Starts to track a new device. Returns false when there is no memory for it. */
+  /** Starts to track a new device. Returns false when its client has no memory for it. */
   #follow(id: number, device: string, boot: string, seq: number, isUncertain: boolean): boolean {
     const newest = newBoot(boot, seq, isUncertain, isUncertain);
     const known: Device = { id, day: this.today, newest, older: null, retired: null };
     const bytes = deviceBytes(device, known);
-    if (this.#deviceBytes + bytes > MAX_DEVICE_BYTES) this.#expire();
-    if (this.#deviceBytes + bytes > MAX_DEVICE_BYTES) {
+    if (!this.#shares.hasRoom(device, bytes)) this.#expire();
+    if (!this.#shares.hasRoom(device, bytes)) {
       this.#unjudged++;
       return false;
     }
-    this.#deviceBytes += bytes;
+    this.#shares.add(device, bytes);
     this.#devices.set(copyString(device), known);
     this.#nextId = Math.max(this.#nextId, id + 1);
     return true;
@@ -491,7 +506,7 @@ export class SequenceLedger {
     const known = this.#devices.get(device);
     if (known === undefined) return 0;
     this.#devices.delete(device);
-    this.#deviceBytes -= deviceBytes(device, known);
+    this.#shares.add(device, -deviceBytes(device, known));
     let missing = 0;
     for (const entry of bootsOf(known)) {
       const { gaps, duplicates } = entry;
@@ -541,27 +556,24 @@ export class SequenceLedger {
   /**
    * Finds an older boot (backfill after a restart) or adds a new one. Returns null when there is nothing to compare.
    */
-  #enter(known: Device, boot: string, seq: number, isAgain: boolean): Boot | null {
+  #enter(device: string, known: Device, boot: string, seq: number, isAgain: boolean): Boot | null {
     const older = known.older?.find((entry) => entry.boot === boot);
     if (older !== undefined) return older;
     if (known.retired?.includes(hash(boot))) {
       this.#unjudged++;
       return null;
     }
-    if (known.older === null) {
-      known.older = [];
-      this.#deviceBytes += OLDER_BYTES;
-    }
-    known.older.push(known.newest);
+    const before = deviceBytes(device, known);
+    const list = known.older ?? [];
+    known.older = list;
+    list.push(known.newest);
     const { isUncertain } = known.newest;
     known.newest = newBoot(boot, seq, isUncertain, isAgain);
-    this.#deviceBytes += bootBytes(known.newest);
-    const isFull = () => known.older!.length === BOOTS_KEPT || this.#deviceBytes > MAX_DEVICE_BYTES;
-    while (known.older.length > 0 && isFull()) this.#retire(known, known.older);
-    if (known.older.length === 0) {
-      known.older = null;
-      this.#deviceBytes -= OLDER_BYTES;
-    }
+    const added = () => deviceBytes(device, known) - before;
+    while (list.length === BOOTS_KEPT || (list.length > 0 && !this.#shares.hasRoom(device, added())))
+      this.#retire(known, list);
+    if (list.length === 0) known.older = null;
+    this.#shares.add(device, added());
     return null;
   }
 
@@ -576,11 +588,7 @@ export class SequenceLedger {
       this.#moveToGivenUp(gaps.size);
     }
     this.#duplicates -= duplicates;
-    this.#deviceBytes -= bootBytes(entry!);
-    if (known.retired === null) {
-      known.retired = [];
-      this.#deviceBytes += RETIRED_BYTES;
-    }
+    known.retired ??= [];
     known.retired.push(hash(boot));
     if (known.retired.length > BOOTS_REMEMBERED) known.retired.shift();
   }
@@ -624,18 +632,39 @@ export class SequenceLedger {
     if (this.#gapBytes > MAX_GAP_BYTES) this.#shrinkGaps();
   }
 
-  /**
-   * Halves the memory of ranges: boots with the most ranges lose theirs first, then the boots that were added last.
-   */
+  /** Halves the memory of ranges: the clients with the most lose theirs. */
   #shrinkGaps(): void {
-    const all = [...this.#devices.values()].flatMap(bootsOf).filter(({ gaps }) => gaps !== null);
-    let most = all.reduce((largest, { gaps }) => Math.max(largest, gaps!.ranges), 0);
-    const bytesAt = (limit: number) =>
-      all.reduce((sum, { gaps }) => sum + bytesOf(Math.min(gaps!.ranges, limit)), 0);
-    while (most > 1 && bytesAt(most) > MAX_GAP_BYTES / 2) most >>= 1;
-    for (const entry of all) if (entry.gaps!.ranges > most) this.#giveUpOldest(entry, most);
-    for (const entry of all.reverse()) {
-      if (this.#gapBytes <= MAX_GAP_BYTES / 2) break;
+    const clients = new Map<string, Boot[]>();
+    for (const [device, known] of this.#devices) {
+      const open = bootsOf(known).filter(({ gaps }) => gaps !== null);
+      if (open.length === 0) continue;
+      const boots = clients.get(firstLevelOf(device));
+      if (boots === undefined) clients.set(firstLevelOf(device), open);
+      else boots.push(...open);
+    }
+    const largest = [...clients.values()]
+      .map((boots) => ({ boots, bytes: bytesAt(boots, Number.POSITIVE_INFINITY) }))
+      .reverse()
+      .sort((a, b) => b.bytes - a.bytes);
+    const sumAt = (limit: number) => largest.reduce((sum, { bytes }) => sum + Math.min(bytes, limit), 0);
+    let share = largest[0]!.bytes;
+    while (sumAt(share) > MAX_GAP_BYTES / 2) share /= 2;
+    for (const { boots } of largest) this.#shrinkTo(boots, share);
+  }
+
+  /**
+   * Bounds the ranges of a client, unless all have half of their memory: boots with the most ranges lose theirs first, then
+   * the boots that were added last.
+   */
+  #shrinkTo(boots: Boot[], bytes: number): void {
+    if (this.#gapBytes <= MAX_GAP_BYTES / 2) return;
+    let most = boots.reduce((largest, { gaps }) => Math.max(largest, gaps!.ranges), 0);
+    while (most > 1 && bytesAt(boots, most) > bytes) most >>= 1;
+    for (const entry of boots) if (entry.gaps!.ranges > most) this.#giveUpOldest(entry, most);
+    let left = bytesAt(boots, most);
+    for (const entry of boots.reverse()) {
+      if (left <= bytes || this.#gapBytes <= MAX_GAP_BYTES / 2) return;
+      left -= gapBytes(entry.gaps);
       this.#giveUpOldest(entry, 0);
     }
   }
@@ -725,6 +754,11 @@ function newBoot(boot: string, seq: number, isDoubted: boolean, isAgain: boolean
 
 function gapBytes(gaps: RangeSet | null): number {
   return gaps === null ? 0 : bytesOf(gaps.ranges);
+}
+
+/** Memory of the ranges of boots that have some, with at most `limit` ranges each. */
+function bytesAt(boots: readonly Boot[], limit: number): number {
+  return boots.reduce((sum, { gaps }) => sum + bytesOf(Math.min(gaps!.ranges, limit)), 0);
 }
 
 function bytesOf(ranges: number): number {

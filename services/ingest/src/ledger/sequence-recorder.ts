@@ -1,6 +1,6 @@
 import { now, type Reading } from '@tidegauge/readings';
+import type { Late } from './late.ts';
 import { USUAL_DELAY_US } from './ledger-file.ts';
-import type { Late } from './read-ledger.ts';
 import type { SequenceLedger } from './sequence-ledger.ts';
 
 const NOTHING = Number.POSITIVE_INFINITY;

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -227,8 +235,40 @@ test('a device is late until it sent no older reading between two syncs, and man
   await file.sync();
   assert.deepEqual([...recover().late.keys()], ['a']);
   assert.ok(recover().checkFrom! > old);
-  send(Array.from({ length: 1000 }, (_, index) => `c${index}`));
+  send(Array.from({ length: 2100 }, (_, index) => `c${index}`));
   assert.ok(recover().checkFrom! < old);
+});
+
+test('a client with many late devices does not lower the start of a check for others', async (context) => {
+  const path = directory(context);
+  const store = await openStore(`sqlite:${join(path, 's.db')}`);
+  context.after(() => store.close());
+  const { file } = open(join(path, 'l'));
+  const old = now() - 100 * HOUR;
+  const devices = Array.from({ length: 3000 }, (_, index) => `greedy/${index}`);
+  for (const device of [...devices, 'honest/a']) file.ledger.record(device, '1', 0);
+  file.flush(now(), new Map(devices.map((device) => [device, old])));
+  file.flush(now(), new Map([['honest/a', old]]));
+  const before = new LedgerFile(join(path, 'l'), logger, 'another');
+  const { checkFrom, late } = before.recover();
+  assert.ok(checkFrom! > old);
+  assert.deepEqual([late.size, late.has('honest/a')], [502, true]);
+  // Numbers of a device that is not kept alone are found in the store too.
+  await store.readings.write([{ ...reading(1), device: 'greedy/2999', time: old }]);
+  copyFileSync(join(path, 'l'), join(path, 'copy'));
+  const after = new LedgerFile(join(path, 'copy'), logger, 'another');
+  await recoverLedger(after, store, false, logger);
+  assert.equal(after.ledger.highest('greedy/2999'), 1);
+  // Devices that are no longer late make room again.
+  for (const seq of [1, 2]) {
+    record(file, [['honest/a', '1', seq]]);
+    await file.sync();
+  }
+  const more = Array.from({ length: 400 }, (_, index) => `greedy/more-${index}`);
+  for (const device of more) file.ledger.record(device, '1', 0);
+  file.flush(now(), new Map(more.map((device) => [device, old])));
+  const { late: lateThen } = new LedgerFile(join(path, 'l'), logger, 'another').recover();
+  assert.deepEqual(new Set(lateThen.keys()), new Set(more));
 });
 
 test('a file that could not be written is checked from a day earlier on, because it lacks the times of late readings', (context) => {
