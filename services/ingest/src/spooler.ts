@@ -10,6 +10,8 @@ import type { SensorClocks } from './sensor-clocks.ts';
 import { NO_UNITS } from './series-units.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolEntry } from './spool-entry.ts';
+import { SpoolShares } from './spool-shares.ts';
+import { isBehind, SpooledDevices } from './spooled-devices.ts';
 
 /**
  * How long the store may be unavailable before messages go to the spool, so that a short restart of the store causes
@@ -18,10 +20,6 @@ import type { SpoolEntry } from './spool-entry.ts';
 const PATIENCE_MS = 1000;
 /** Messages of one batch of a replay. They are in memory in addition to those in flight. */
 const REPLAY_BYTES = 4 * 1024 * 1024;
-/** Memory for the newest spooled time of each device. Beyond it, messages of all devices wait for the spool. */
-const MOST_DEVICE_BYTES = 8 * 1024 * 1024;
-/** Bytes of a device there besides its name. */
-const DEVICE_BYTES = 100;
 
 /** The origin of a message from the spool, which was acknowledged when it was spooled. */
 const ACKNOWLEDGED: Origin = { settled() {} };
@@ -94,7 +92,7 @@ class Group {
 /**
  * Writes batches to the store, or to the spool while the store is unavailable or too slow, and replays the spool to
  * the store, oldest first, beside live traffic. Messages that must not be acknowledged from the spool (HTTP, `ack:
- * stored`) wait in memory instead.
+ * stored`), and those of a client that has its share of the spool, wait in memory instead.
  *
  * Readings of one identity must reach the store in the order of their arrival. Identity includes time, so only a
  * reading that is not newer than a waiting reading of its device can break that order. Such a reading waits behind
@@ -107,10 +105,8 @@ export class Spooler {
   readonly #patient: Lane<Waiting>;
   /** The readings in `#patient` by device; bounded by the limit on readings in flight. */
   readonly #inMemory = new Map<string, InMemory>();
-  /** Time of the newest spooled reading of each device. */
-  readonly #newest = new Map<string, number>();
-  #newestBytes = 0;
-  #crowded = false;
+  readonly #spooled = new SpooledDevices();
+  readonly #shares = new SpoolShares();
   #unavailable = false;
   #replaying = false;
   /** The number of the newest stored segment. */
@@ -134,7 +130,7 @@ export class Spooler {
       const decoded = this.#decode(entry);
       const readings = decoded instanceof DecodeError ? NONE : decoded.readings;
       accounts.recover(decoded instanceof DecodeError ? 1 : readings.length);
-      this.#remember(readings);
+      this.#spooled.remember(readings);
       onRecovered(readings);
     }
     this.#replay();
@@ -198,9 +194,14 @@ export class Spooler {
   /** @param isBehindKept whether it must wait for deliveries that will be spooled */
   #wayOf(delivery: Delivery, slow: boolean, isBehindKept: boolean): 'store' | 'spool' | 'memory' {
     if (this.#isBehindInMemory(delivery)) return 'memory';
-    const mustWait = this.#unavailable || isBehindKept || this.#isBehind(delivery);
-    if (delivery.spoolable && (mustWait || slow)) return 'spool';
+    const mustWait = this.#unavailable || isBehindKept || this.#spooled.mustWait(delivery.readings);
+    if (delivery.spoolable && (mustWait || slow) && this.#hasRoom(delivery)) return 'spool';
     return mustWait ? 'memory' : 'store';
+  }
+
+  #hasRoom(delivery: Delivery): boolean {
+    const { spool } = this.#options;
+    return this.#shares.hasRoom(delivery, spool.maxBytes - spool.bytes);
   }
 
   /**
@@ -226,8 +227,9 @@ export class Spooler {
       }
       await this.#progress();
     }
+    this.#shares.add(batch, spool.newest);
     for (const delivery of batch) {
-      this.#remember(delivery.readings);
+      this.#spooled.remember(delivery.readings);
       accounts.spool(delivery.readings.length);
       onKept(delivery);
     }
@@ -244,7 +246,7 @@ export class Spooler {
         known.newest = Math.max(known.newest, time);
       }
     }
-    const after = this.#isBehind(delivery) ? this.#options.spool.newest : -1;
+    const after = this.#spooled.mustWait(delivery.readings) ? this.#options.spool.newest : -1;
     this.#patient.push({ delivery: compacted(delivery), after });
   }
 
@@ -269,21 +271,6 @@ export class Spooler {
     );
   }
 
-  /** Whether a delivery must wait for spooled messages. */
-  #isBehind({ readings }: Delivery): boolean {
-    return this.#crowded || isBehind(readings, this.#newest);
-  }
-
-  #remember(readings: readonly Reading[]): void {
-    if (this.#crowded) return;
-    for (const { device, time } of readings) {
-      const known = this.#newest.get(device);
-      if (known === undefined) this.#newestBytes += DEVICE_BYTES + 2 * device.length;
-      if (known === undefined || time > known) this.#newest.set(device, time);
-    }
-    if (this.#newestBytes > MOST_DEVICE_BYTES) this.#crowded = true;
-  }
-
   /** Starts a replay, unless one is running or the spool is empty. */
   #replay(): void {
     if (this.#replaying || this.#options.spool.empty) return;
@@ -299,15 +286,15 @@ export class Spooler {
       await this.#replaySegment(await spool.read(segment));
       signal.throwIfAborted();
       await spool.remove(segment);
+      this.#shares.remove(segment.number);
       this.#replayed = segment.number;
       this.#wake();
     }
     this.#replaying = false;
     // A message may have been spooled after the spool was found empty, while this replay was still marked as running.
     if (!spool.empty) return this.#replay();
-    this.#newest.clear();
-    this.#newestBytes = 0;
-    this.#crowded = false;
+    this.#spooled.clear();
+    this.#shares.clear();
     this.#wake();
   }
 
@@ -394,9 +381,4 @@ export class Spooler {
   #wake(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
-}
-
-/** Whether a reading is not newer than the newest one of its device. */
-function isBehind(readings: readonly Reading[], newest: ReadonlyMap<string, number>): boolean {
-  return readings.some(({ device, time }) => time <= (newest.get(device) ?? Number.NEGATIVE_INFINITY));
 }
