@@ -9,6 +9,8 @@ const LEASE = 'rollups';
 const LEASE_MS = 120_000;
 /** After a piece, it waits this many times as long as the piece took, so that live readings have most of the time. */
 const REST = 3;
+/** Rollups and compaction take turns of this time, so that a sensor that changes old hours all the time delays neither. */
+const TURN_MS = 60_000;
 /** A failure is logged once in this time. */
 const LOG_EVERY_MS = 60_000;
 
@@ -26,17 +28,19 @@ export class RollupWorker {
   readonly #holder: string;
   readonly #logger: Logger;
   readonly #pollMs: number;
+  readonly #turnMs: number;
   readonly #end = new AbortController();
   #running: Promise<void> | null = null;
   #looked = Number.NEGATIVE_INFINITY;
   #logged = Number.NEGATIVE_INFINITY;
 
   /** @param holder a name that no other process of the store has */
-  constructor(store: Store, holder: string, logger: Logger, pollMs = POLL_MS) {
+  constructor(store: Store, holder: string, logger: Logger, pollMs = POLL_MS, turnMs = TURN_MS) {
     this.#store = store;
     this.#holder = holder;
     this.#logger = logger;
     this.#pollMs = pollMs;
+    this.#turnMs = turnMs;
   }
 
   start(): void {
@@ -53,36 +57,34 @@ export class RollupWorker {
     const failed = (error: unknown) => this.#failed(error);
     while (!this.#end.signal.aborted) {
       // Each also after a failure of the others. The last one shows how long the hours wait.
-      await this.#workAll().catch(failed);
-      await this.#compactAll().catch(failed);
+      const hasHours = await this.#turn(() => this.#work()).catch(failed);
+      // Steps of several processes do not disturb each other, so this needs no lease.
+      const hasOld = await this.#turn(() => this.#store.compact()).catch(failed);
       await this.#look().catch(failed);
-      await this.#rest(this.#pollMs);
+      if (hasHours !== true && hasOld !== true) await this.#rest(this.#pollMs);
     }
   }
 
-  async #workAll(): Promise<void> {
-    for (let more = true; more && !this.#end.signal.aborted; ) {
-      if (!(await this.#store.lease(LEASE, this.#holder, LEASE_MS))) return;
+  /** Does pieces of work until there are no more, or the turn is over. Resolves to whether there are more. */
+  async #turn(piece: () => Promise<boolean>): Promise<boolean> {
+    const end = performance.now() + this.#turnMs;
+    while (!this.#end.signal.aborted && performance.now() < end) {
       const started = performance.now();
-      const work = await this.#store.rollups.work();
-      this.counts.hours += work.hours;
-      this.counts.late += work.late;
-      this.counts.rows += work.rows;
-      if (work.damage !== null) this.#failed(work.damage);
-      more = work.more;
-      if (!more) return;
+      if (!(await piece())) return false;
       await this.#rest(REST * (performance.now() - started));
       if (performance.now() - this.#looked >= this.#pollMs) await this.#look();
     }
+    return true;
   }
 
-  /** Steps of several processes do not disturb each other, so this needs no lease. */
-  async #compactAll(): Promise<void> {
-    for (let more = true; more && !this.#end.signal.aborted; ) {
-      const started = performance.now();
-      more = await this.#store.compact();
-      await this.#rest(REST * (performance.now() - started));
-    }
+  async #work(): Promise<boolean> {
+    if (!(await this.#store.lease(LEASE, this.#holder, LEASE_MS))) return false;
+    const work = await this.#store.rollups.work();
+    this.counts.hours += work.hours;
+    this.counts.late += work.late;
+    this.counts.rows += work.rows;
+    if (work.damage !== null) this.#failed(work.damage);
+    return work.more;
   }
 
   async #look(): Promise<void> {

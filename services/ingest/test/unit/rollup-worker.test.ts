@@ -99,22 +99,29 @@ test('a worker continues after a failure of the store, and ends while it waits',
   await store.close();
 });
 
-test('a worker that always has more work reports the marks that are left', async () => {
+test('a worker that always has more work reports the marks that are left, and compacts too', async () => {
   const store = await open('behind.db');
   await fill(store);
-  let pieces = 0;
+  const counts = { pieces: 0, compactions: 0 };
   const rollups: Store['rollups'] = {
     ...store.rollups,
     work: async () => {
-      pieces += 1;
+      counts.pieces += 1;
       return { hours: 1, late: 0, rows: 1, readings: 1, damage: null, more: true };
     },
   };
-  const worker = new RollupWorker({ rollups, lease: async () => true } as unknown as Store, 'w', logger, 20);
+  const compact = async () => {
+    counts.compactions += 1;
+    return true;
+  };
+  const busy = { rollups, compact, lease: async () => true } as unknown as Store;
+  const worker = new RollupWorker(busy, 'w', logger, 60_000, 20);
   worker.start();
   await until(() => worker.status !== null);
   assert.equal(worker.status!.marks, SERIES);
-  assert.ok(pieces > 0);
+  await until(() => counts.compactions > 0);
+  const { pieces } = counts;
+  await until(() => counts.pieces > pieces);
   await worker.stop();
   await store.close();
 });
