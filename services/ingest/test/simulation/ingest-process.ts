@@ -27,9 +27,10 @@ import { defaultRoutes } from '../../src/routes-file.ts';
 import { SensorClocksFile } from '../../src/sensor-clocks-file.ts';
 import type { FilterOptions } from '../../src/series-filter.ts';
 import type { settings } from '../../src/settings.ts';
+import { Share } from '../../src/share.ts';
 import { Spool } from '../../src/spool.ts';
 import { DATA } from './disk.ts';
-import { FIRST_SENSOR, isShared, type Keep, type Plan } from './plan.ts';
+import { FIRST_SENSOR, isShared, type Plan } from './plan.ts';
 import { DEADBAND, METRIC, type Message } from './sensors.ts';
 
 export const LOGGER = createLogger('simulation', 'silent');
@@ -59,6 +60,7 @@ export interface ProcessOptions
     | 'isDirect'
     | 'isFiltered'
     | 'keep'
+    | 'mostRows'
     | 'relayBytes'
     | 'spoolBytes'
   > {
@@ -166,8 +168,7 @@ export class IngestProcess {
     const router = new Router(defaultRoutes(ack).map((route) => ({ ...route, filter })));
     this.#relay = this.#openRelay();
     this.#alerts = this.#openAlerts();
-    const { keep, holder } = this.#options;
-    this.#retention = keep === null ? null : retentionOf(store, holder, keep);
+    this.#retention = retentionOf(store, this.#options.holder, this.#options);
     const options: PipelineOptions = {
       store,
       storeTrouble: () => store.trouble,
@@ -256,7 +257,14 @@ export class IngestProcess {
     } as const;
     const { mistake, run } = this.#options;
     const accept: Mistake['accept'] = mistake.accept ?? ((pipeline, ...given) => pipeline.accept(...given));
-    run(() => accept(this.#pipeline!, message, { settled }));
+    run(() => accept(this.#pipeline!, message, this.#originOf(topic, settled)));
+  }
+
+  /** In direct mode, a client has a share of the spool. That of messages in flight pauses nobody here. */
+  #originOf(topic: string, settled: () => void): Origin {
+    if (!this.#options.isDirect) return { settled };
+    const [, client] = topic.split('/');
+    return { settled, client, share: new Share(() => {}) };
   }
 
   async deliver({ text }: Message): Promise<void> {
@@ -305,14 +313,21 @@ export class IngestProcess {
   }
 }
 
-/** Retention of one process, which deletes readings that are older. */
-export function retentionOf(store: Store, holder: string, { ms, ofFirstMs }: Keep): Retention {
+/** Retention of one process, which deletes readings that are too old, or too many; null without limits. */
+export function retentionOf(
+  store: Store,
+  holder: string,
+  { keep, mostRows }: Pick<Plan, 'keep' | 'mostRows'>,
+): Retention | null {
+  if (keep === null && mostRows === null) return null;
   const forever = Number.POSITIVE_INFINITY;
+  const { ms, ofFirstMs } = keep ?? { ms: forever, ofFirstMs: forever };
   const raw = (kept: number) => ({ raw: kept * 1000, minute: forever, hour: forever, day: forever });
   const first = { name: FIRST_SENSOR, devices: FIRST_SENSOR, metrics: null, ...raw(ofFirstMs) };
   const rules = new RetentionRules(ofFirstMs === ms ? [] : [first], raw(ms));
   return new Retention({
-    ...{ store, holder, rules: () => rules, limits: { maxBytes: 0, minFreeBytes: 0 }, logger: LOGGER },
+    ...{ store, holder, rules: () => rules, logger: LOGGER },
+    limits: { maxBytes: mostRows ?? 0, minFreeBytes: 0 },
     ...{ everyMs: RETENTION_MS, waitsForRollups: true },
   });
 }

@@ -57,6 +57,8 @@ export class ModelStore {
   readonly deleted = new Map<string, Reading>();
   /** When a reading of an hour was written last, microseconds since the epoch, by device and begin of the hour. */
   readonly written = new Map<string, number>();
+  /** A deletion for the limit of its size that was not needed. */
+  mistake: string | null = null;
   isUnavailable = false;
   isSlow = false;
   /** The share of calls without an answer. */
@@ -66,18 +68,23 @@ export class ModelStore {
   readonly #options: StoreOptions;
   readonly #time: VirtualTime;
   readonly #random: Random;
+  readonly #mostRows: number | null;
   readonly #calls = new Set<Call>();
   /** The readings in which derived parts keep their data. */
   readonly #derived = new Map<string, Reading>();
   /** By table and key. */
   readonly #records = new Map<string, RecordFields>();
+  /** The end of the last deletion. */
+  #deletedTo: number | undefined;
   /** Calls have their effect and their answer at once. */
   #isInstant = false;
 
-  constructor(options: StoreOptions, time: VirtualTime, random: Random) {
+  /** @param mostRows the limit of its size, in readings, for which readings are deleted; null: there is none */
+  constructor(options: StoreOptions, time: VirtualTime, random: Random, mostRows: number | null = null) {
     this.#options = options;
     this.#time = time;
     this.#random = random;
+    this.#mostRows = mostRows;
   }
 
   /** A store for one process. It is not open yet. */
@@ -124,6 +131,7 @@ export class ModelStore {
         update: put(true),
       } as unknown as BackendRecords,
       ...{ open: nothing, migrate: nothing, health: nothing },
+      space: () => this.#call('space', () => ({ used: this.rows.size, spare: 0, shrinks: true, path: '/' })),
     };
   }
 
@@ -224,11 +232,19 @@ export class ModelStore {
   #delete({ device, ...query }: DeleteQuery): number {
     const found = this.#find({ device, ...query, limit: Number.MAX_SAFE_INTEGER });
     const rows = this.#rowsLike(device);
+    if (rows === this.rows) this.#judgeDeletion(query.to);
     for (const row of found) {
       rows.delete(identityOf(row));
       if (rows === this.rows) this.deleted.set(identityOf(row), row);
     }
     return found.length;
+  }
+
+  /** What is deleted up to one time is deleted in several calls. Before the first one, the store must have been too large. */
+  #judgeDeletion(to: number | undefined): void {
+    if (this.#mostRows === null || to === this.#deletedTo) return;
+    this.#deletedTo = to;
+    if (this.rows.size <= this.#mostRows) this.mistake ??= `of ${this.rows.size} readings, some are deleted`;
   }
 
   async *#devices(after = ''): AsyncGenerator<string> {

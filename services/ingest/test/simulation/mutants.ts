@@ -31,6 +31,11 @@ function withReadings(store: Store, functions: Partial<Store['readings']>): Stor
   return changedStore(store, { readings: { ...store.readings, ...functions } });
 }
 
+/** Gives a store another size, bytes. */
+function withSize(used: number): (store: Store) => Store {
+  return (store) => changedStore(store, { space: async () => ({ ...(await store.space())!, used }) });
+}
+
 /** A store with another `write`. */
 function writing(store: Store, change: (write: Write) => Write): Store {
   return withReadings(store, { write: change((batch) => store.readings.write(batch)) });
@@ -417,6 +422,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'delete no readings',
     store: (store) => withReadings(store, { expire: async () => 0 }),
+  },
+  {
+    name: 'delete readings although there is room',
+    store: withSize(Number.POSITIVE_INFINITY),
+  },
+  {
+    name: 'do not notice that the data is too large',
+    store: withSize(0),
   },
   {
     name: 'delete readings before they are in rollups',

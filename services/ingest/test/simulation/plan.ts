@@ -80,6 +80,8 @@ export interface Plan {
   readonly behindMs: number;
   /** How long readings are kept; null: forever. */
   readonly keep: Keep | null;
+  /** The size of the store, in readings, from which the oldest ones are deleted; null: it has no limit. */
+  readonly mostRows: number | null;
   /** The limit of two rules, for smaller and for larger values, and how long they must hold. Null: there are no rules. */
   readonly alerts: { readonly limit: number; readonly holds: number } | null;
 }
@@ -95,8 +97,9 @@ const MOST_KEPT = 6;
 /** The pause of schedules that should last some minutes. */
 const LONG_PAUSE_MS = 5000;
 /**
- * How far sensors are behind when readings are relayed, or have rollups: days are compared up to ten minutes ago, the system clock
- * can step back by two hours, and rollups are those of hours that are over.
+ * How far sensors are behind when readings are relayed, or have rollups, or the store has a limit: days are compared up to ten
+ * minutes ago, the system clock can step back by two hours, rollups are those of hours that are over, and a limit deletes
+ * readings that are older than an hour.
  */
 const BEHIND_MS = 3 * 3_600_000;
 /** The next hour of sensors begins soon. */
@@ -166,7 +169,8 @@ export function makePlan(random: Random): Plan {
   const isDeleted = isOn(0.2) && !hasCentre && !plan.hasClockSteps && alerts === null;
   // It does what has a lease, which lasts some minutes by the clock.
   const hasLeases = hasRollups || isDeleted || alerts !== null;
-  const hasReplica = isOn(0.3) && hasLeases;
+  const mayHaveReplica = isOn(0.3);
+  const hasReplica = mayHaveReplica && hasLeases;
   const pauseMs = hasRollups || isDeleted || hasReplica ? LONG_PAUSE_MS : plan.pauseMs;
   // Readings of an hour that is deleted in part come too late for its rollups, so all messages come before.
   const keptLonger = BEHIND_MS + (plan.messages * pauseMs) / 2 + random.below(KEPT_LONGER_MS);
@@ -175,18 +179,26 @@ export function makePlan(random: Random): Plan {
   const nextHourMs = isDeleted ? 0 : NEXT_HOUR_MS;
   // Days of a store are compared by all boards that have it.
   const hasPeer = isOn(0.25) && !hasCentre;
+  const shared = isShared({ ...plan, hasPeer });
+  // The newest reading of such a sensor is not known when processes share its messages.
+  const hasUnset = isUnset && !isDeleted && !(shared && alerts !== null);
+  // As of `isDeleted`. Rollups of hours that are deleted in part are not known.
+  const isLimited = isOn(0.4) && !hasCentre && !hasLeases && !plan.hasClockSteps;
   return {
     ...plan,
-    ...{ relayBytes, isFiltered, alerts, hasPeer, hasReplica, pauseMs },
+    ...{ relayBytes, isFiltered, alerts, hasPeer },
+    hasReplica: mayHaveReplica && (hasLeases || isLimited),
+    pauseMs: isLimited ? LONG_PAUSE_MS : pauseMs,
     faults: [...plan.faults, ...faults],
     // Without all numbers of a sensor, nothing is requested.
-    kept: isShared({ ...plan, hasPeer }) ? 0 : plan.kept,
+    kept: shared ? 0 : plan.kept,
     store: { ...plan.store, hasRollups },
-    behindMs: hasCentre || hasRollups ? BEHIND_MS + nextHourMs : 0,
+    behindMs: hasCentre || hasRollups || isLimited ? BEHIND_MS + nextHourMs : 0,
     keep: isDeleted ? { ms, ofFirstMs } : null,
+    mostRows: isLimited ? 1 + random.below(MOST_MESSAGES) : null,
     sent: {
       ...plan.sent,
-      unset: isUnset && !isDeleted ? 0.5 : 0,
+      unset: hasUnset && !isLimited ? 0.5 : 0,
       // A reading that the store refuses can be left out, because it is like one that it has yet to refuse.
       refused: isFiltered ? 0 : plan.sent.refused,
     },
@@ -210,6 +222,7 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.hasPeer) yield { ...plan, hasPeer: false };
   if (plan.hasReplica) yield { ...plan, hasReplica: false };
   if (plan.keep !== null) yield { ...plan, keep: null };
+  if (plan.mostRows !== null) yield { ...plan, mostRows: null };
   if (plan.store.hasRollups) yield { ...plan, store: { ...plan.store, hasRollups: false } };
   if (plan.sensors > 1) yield { ...plan, sensors: 1 };
   for (const [name, share] of Object.entries(sent))

@@ -14,14 +14,14 @@ const HOLDER = 'replica';
 /** Another process with the same store, without messages: what only one of both does at a time, by leases. */
 export class Replica {
   readonly #store: Store;
-  readonly #options: Pick<ProcessOptions, 'alerts' | 'keep' | 'notify'>;
+  readonly #options: Pick<ProcessOptions, 'alerts' | 'keep' | 'mostRows' | 'notify'>;
   #alerts: Alerts | null = null;
   #rollups: RollupWorker | null = null;
   #retention: Retention | null = null;
   #isStopping = false;
 
   /** @param store not open yet */
-  constructor(store: Store, options: Pick<ProcessOptions, 'alerts' | 'keep' | 'notify'>) {
+  constructor(store: Store, options: Pick<ProcessOptions, 'alerts' | 'keep' | 'mostRows' | 'notify'>) {
     this.#store = store;
     this.#options = options;
   }
@@ -29,7 +29,7 @@ export class Replica {
   async start(): Promise<void> {
     while (!(await this.#open())) await sleep(RETRY_MS);
     if (this.#isStopping) return;
-    const { alerts, keep, notify } = this.#options;
+    const { alerts, notify } = this.#options;
     if (alerts !== null) {
       const parts = { store: this.#store, holder: HOLDER, isShared: true, notify, isReceiving: () => true };
       this.#alerts = new Alerts(alertsOf(alerts, parts));
@@ -39,7 +39,7 @@ export class Replica {
       this.#rollups = new RollupWorker(this.#store, HOLDER, LOGGER);
       this.#rollups.start();
     }
-    this.#retention = keep === null ? null : retentionOf(this.#store, HOLDER, keep);
+    this.#retention = retentionOf(this.#store, HOLDER, this.#options);
     this.#retention?.start();
   }
 

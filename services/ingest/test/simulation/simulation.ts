@@ -3,8 +3,8 @@ import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import nodeProcess from 'node:process';
 import { dayName } from '@tidegauge/copy';
-import { isBalanced, now } from '@tidegauge/readings';
-import type { Store } from '@tidegauge/storage';
+import { isBalanced, now, type Reading } from '@tidegauge/readings';
+import { PERIOD_US, type Store } from '@tidegauge/storage';
 import { type Random, type SeededRandom, seeded } from '@tidegauge/workload';
 import type { Pipeline } from '../../src/pipeline.ts';
 import { dayOf } from '../../src/relay/day-digest.ts';
@@ -111,7 +111,7 @@ class Simulation {
     const ends = stream();
     this.#time = new VirtualTime(START_MS, () => this.#nodeRandom.double());
     const disk = this.#newDisk(stream());
-    this.#store = new ModelStore(this.#plan.store, this.#time, stream());
+    this.#store = new ModelStore(this.#plan.store, this.#time, stream(), this.#plan.mostRows);
     this.#sensors = new Sensors(
       { ...this.#plan.sent, kept: this.#plan.kept },
       this.#plan.isFiltered,
@@ -258,6 +258,7 @@ class Simulation {
       await this.#store.atOnce((store) => this.#judgeRollups(store, false));
     }
     for (const { running } of this.#boards) if (running !== null) this.#checkBounds(running.pipeline!);
+    if (this.#store.mistake !== null) this.#fail(this.#store.mistake);
   }
 
   #checkBounds({ accounts, spool }: Pipeline): void {
@@ -328,26 +329,33 @@ class Simulation {
   }
 
   get #certain(): Certain {
-    const { hasClockSteps, keep } = this.#plan;
+    const { hasClockSteps } = this.#plan;
     const now = this.#time.wall * 1000;
     return {
       isOrdered: !isShared(this.#plan),
       keepsClocks: !this.#faults.hadDiskFault && !this.#boards.some(({ hadPowerCut }) => hadPowerCut),
       isSteady: !hasClockSteps,
-      mayBeDeleted: ({ device, time }) => time < now - keptUs(keep, device),
+      mayBeDeleted: (reading) => this.#isOld(reading, now),
     };
   }
 
-  /** Whether retention has deleted all readings that were too old when its last run began. */
+  /** Whether retention has deleted all readings that were too old when its last run began, or enough of them. */
   #areDeleted({ retention }: IngestProcess): boolean {
     if (retention === null) return true;
     const { last } = retention;
     if (last?.result !== 'done') return false;
-    const rows = [...this.#store.rows.values()];
-    const { keep } = this.#plan;
-    const old = rows.filter(({ device, time }) => time < last.started - keptUs(keep, device));
+    const { rows } = this.#store;
+    const { keep, mostRows } = this.#plan;
+    const isEnough = keep === null && rows.size <= mostRows!;
+    const old = isEnough ? [] : [...rows.values()].filter((row) => this.#isOld(row, last.started));
     this.#unsettled = `retention left ${old.map(identityOf)}`;
     return old.length === 0;
+  }
+
+  /** Whether a reading is too old at a time, microseconds, or as old as a limit of the size needs. */
+  #isOld({ device, time }: Pick<Reading, 'device' | 'time'>, now: number): boolean {
+    const { keep, mostRows } = this.#plan;
+    return time < now - (mostRows === null ? keptUs(keep, device) : PERIOD_US.hour);
   }
 
   /**
