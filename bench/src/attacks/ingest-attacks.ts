@@ -174,6 +174,29 @@ const widePayloads: Attack = async (target) => {
   });
 };
 
+/** Readings of devices that were never seen, each with a long name, a unit and a missing number. */
+const names: Attack = async (target) => {
+  let n = 0;
+  const readings = () => {
+    n += 1;
+    const device = `${'x'.repeat(150)}${n}`;
+    const t = Math.floor(Date.now() / 1000);
+    return [0, 2].map((seq) => ({ device, t: t + seq, v: n, boot: 'b', seq, unit: `unit ${n}` }));
+  };
+  await keep(target, 3, async (index) => {
+    const client = await Client.login(target.mqtt, attackerOf(target, index, false, 1));
+    void repeat(
+      target,
+      () => !client.closed,
+      async () => {
+        const payload = JSON.stringify(Array.from({ length: 1000 }, readings).flat());
+        await client.publish(`sensors/${ATTACKER}/t`, payload, 1);
+      },
+    );
+    return client.socket;
+  });
+};
+
 function fill(size: number, part: (n: number) => string, separator: string): string {
   const parts: string[] = [];
   for (let length = 0, n = 0; length < size; n += 1) {
@@ -249,6 +272,7 @@ export const INGEST_ATTACKS: Readonly<Record<string, Attack>> = {
   neighbour,
   undecodable,
   'wide-payloads': widePayloads,
+  names,
   explanations,
   deliveries,
 };

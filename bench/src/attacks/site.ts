@@ -23,6 +23,8 @@ export const API_BYTES = 128 * MIB;
 const API_FLAGS = ['--max-old-space-size=56'];
 /** mosquitto_passwd's; a check takes some milliseconds with the iterations of `npm run passwords`. */
 const ITERATIONS = 101_000;
+/** For all devices. */
+const ALERT_RULES = '- { name: quiet, quiet: 1h }\n- { name: high, metric: t, above: 1e12 }\n';
 const HISTORY_DEVICES = 2000;
 const HISTORY_READINGS = 50;
 const BATCH = 5000;
@@ -48,6 +50,7 @@ export async function startSite(closers: Closers): Promise<Site> {
   const keys = makeKeys(join(folder, 'keys.json'));
   const password = randomBytes(12).toString('hex');
   writeFileSync(join(folder, 'passwords'), passwordLines([ATTACKER, ...SENSORS], password), { mode: 0o600 });
+  writeFileSync(join(folder, 'alerts.yml'), ALERT_RULES);
   const [mqtt, mqtts] = [await freePort(), await freePort()];
   const token = randomBytes(16).toString('hex');
   const access = { STORE: store, API_KEYS: join(folder, 'keys.json') };
@@ -58,6 +61,7 @@ export async function startSite(closers: Closers): Promise<Site> {
       LISTEN: `mqtt://127.0.0.1:${mqtt},mqtts://127.0.0.1:${mqtts}`,
       ...{ LISTEN_CERT: certificates.certificate, LISTEN_KEY: certificates.key },
       LISTEN_PASSWORDS: join(folder, 'passwords'),
+      ALERTS: join(folder, 'alerts.yml'),
     },
     { memoryBytes: INGEST_BYTES },
   );
