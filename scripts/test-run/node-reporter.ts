@@ -2,6 +2,11 @@
 import { inspect } from 'node:util';
 import type { TestRecord } from './records.ts';
 
+/** Why a test failed. */
+export interface TestError extends Error {
+  readonly failureType?: string;
+}
+
 interface Event {
   readonly type: string;
   readonly data: {
@@ -11,7 +16,7 @@ interface Event {
     readonly details?: {
       readonly duration_ms: number;
       readonly type?: string;
-      readonly error?: Error & { readonly failureType?: string };
+      readonly error?: TestError;
     };
   };
 }

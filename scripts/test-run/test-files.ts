@@ -4,14 +4,10 @@ import { createHook } from 'node:async_hooks';
 import { createWriteStream } from 'node:fs';
 import { run } from 'node:test';
 import { inspect } from 'node:util';
-import report from './node-reporter.ts';
+import report, { type TestError } from './node-reporter.ts';
 
 /** Until the record of a test is in its file. */
 const WRITTEN_MS = 1000;
-
-interface TestError extends Error {
-  readonly failureType?: string;
-}
 
 // node:test follows every promise with a hook, to tell which test threw an error that nobody caught. Each `await` takes ten
 // times as long with it. Without promises the hook only finds the suite of a test. Such an error ends the process, and its

@@ -160,17 +160,9 @@ const widePayloads: Attack = async (target) => {
     fill(size, (n) => `m,t=${n} v=1`, '\n'),
   ]);
   let n = 0;
-  await keep(target, 3, async (index) => {
-    const client = await Client.login(target.mqtt, attackerOf(target, index, false, 1));
-    void repeat(
-      target,
-      () => !client.closed,
-      async () => {
-        n += 1;
-        await client.publish(`sensors/${ATTACKER}/wide/t`, bodies[n % bodies.length]!, 1);
-      },
-    );
-    return client.socket;
+  await publishing(target, `sensors/${ATTACKER}/wide/t`, () => {
+    n += 1;
+    return bodies[n % bodies.length]!;
   });
 };
 
@@ -183,19 +175,23 @@ const names: Attack = async (target) => {
     const t = Math.floor(Date.now() / 1000);
     return [0, 2].map((seq) => ({ device, t: t + seq, v: n, boot: 'b', seq, unit: `unit ${n}` }));
   };
+  await publishing(target, `sensors/${ATTACKER}/t`, () =>
+    JSON.stringify(Array.from({ length: 1000 }, readings).flat()),
+  );
+};
+
+/** Three connections publish one message after the other, as fast as they are acknowledged. */
+async function publishing(target: Target, topic: string, payload: () => string): Promise<void> {
   await keep(target, 3, async (index) => {
     const client = await Client.login(target.mqtt, attackerOf(target, index, false, 1));
     void repeat(
       target,
       () => !client.closed,
-      async () => {
-        const payload = JSON.stringify(Array.from({ length: 1000 }, readings).flat());
-        await client.publish(`sensors/${ATTACKER}/t`, payload, 1);
-      },
+      () => client.publish(topic, payload(), 1),
     );
     return client.socket;
   });
-};
+}
 
 function fill(size: number, part: (n: number) => string, separator: string): string {
   const parts: string[] = [];

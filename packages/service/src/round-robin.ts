@@ -87,14 +87,9 @@ export function inTurns<T>(items: readonly T[], most: number, clientOf: (item: T
  * @param items at least one
  */
 export function removeOfMost<T>(items: T[], clientOf: (item: T) => string): T {
-  const counts = new Map<string, number>();
-  let most = '';
-  for (const item of items) {
-    const client = clientOf(item);
-    const count = (counts.get(client) ?? 0) + 1;
-    counts.set(client, count);
-    if (count > (counts.get(most) ?? 0)) most = client;
-  }
-  const index = items.findIndex((item) => clientOf(item) === most);
-  return items.splice(Math.max(index, 0), 1)[0]!;
+  const [first] = [...Map.groupBy(items, clientOf).values()].reduce((most, each) =>
+    each.length > most.length ? each : most,
+  );
+  items.splice(items.indexOf(first!), 1);
+  return first!;
 }

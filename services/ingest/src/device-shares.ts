@@ -29,6 +29,13 @@ export class DeviceShares {
     return taken + amount <= this.#most - this.#all - amount;
   }
 
+  /** Takes so much for a device if its client has room. Returns whether it has. */
+  take(device: string, amount: number): boolean {
+    const hasRoom = this.hasRoom(device, amount);
+    if (hasRoom) this.add(device, amount);
+    return hasRoom;
+  }
+
   /** Takes so much for a device, or gives it back (negative). */
   add(device: string, amount: number): void {
     const client = firstLevelOf(device);

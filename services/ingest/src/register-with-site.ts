@@ -1,5 +1,5 @@
 import { forEach } from '@tidegauge/parallel';
-import { unknownDevice } from '@tidegauge/readings';
+import { firstLevelOf, unknownDevice } from '@tidegauge/readings';
 import type { DeviceStore } from '@tidegauge/storage';
 
 /** Devices that are looked up and created at the same time. */
@@ -13,9 +13,9 @@ const AT_ONCE = 16;
  */
 export async function registerWithSite(devices: DeviceStore, names: readonly string[]): Promise<void> {
   await forEach(names, AT_ONCE, async (name) => {
-    const end = name.indexOf('/');
-    if (end < 0 || (await devices.get(name)) !== null) return;
-    await devices.put({ ...unknownDevice(name), site: name.slice(0, end) });
+    const site = firstLevelOf(name);
+    if (site === name || (await devices.get(name)) !== null) return;
+    await devices.put({ ...unknownDevice(name), site });
   });
   await devices.register(names);
 }

@@ -45,9 +45,8 @@ export class SpooledDevices {
     const client = firstLevelOf(device);
     if (this.#crowded.has(client)) return false;
     const bytes = ENTRY_BYTES + 2 * device.length;
-    const hasRoom = this.#shares.hasRoom(device, bytes);
-    if (hasRoom) this.#shares.add(device, bytes);
-    else if (this.#crowded.size < MOST_CROWDED) this.#crowded.add(client);
+    const hasRoom = this.#shares.take(device, bytes);
+    if (!hasRoom && this.#crowded.size < MOST_CROWDED) this.#crowded.add(client);
     return hasRoom;
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { createLogger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import { Pipeline, type PipelineOptions } from '../src/pipeline.ts';
@@ -38,4 +39,20 @@ export function testPipeline(
     ...bounds,
   });
   return { pipeline, router, quarantine, spool };
+}
+
+/** Closes a pipeline with its files and its store after a test. @param remove removes their directory */
+export function closeAfter(
+  context: TestContext,
+  { pipeline, spool, quarantine }: Pick<ReturnType<typeof testPipeline>, 'pipeline' | 'spool' | 'quarantine'>,
+  store: Store,
+  remove: () => unknown,
+): void {
+  context.after(async () => {
+    pipeline.abort();
+    await spool.close();
+    await store.close();
+    quarantine.close();
+    await remove();
+  });
 }

@@ -1,4 +1,4 @@
-import { type Device, deviceNameProblem, unknownDevice } from '@tidegauge/readings';
+import { type Device, deviceNameProblem, firstLevelOf, unknownDevice } from '@tidegauge/readings';
 import { isWithin } from '@tidegauge/service';
 import { compareText, type DeviceFilter, type Store } from '@tidegauge/storage';
 import { devicesOf } from '../device-list.ts';
@@ -20,7 +20,7 @@ export interface TaggedDevice {
  */
 export function tagsOf({ name, site, city, kind, year }: Device, prefixes: readonly string[] = []): Tags {
   const named = prefixes.find((prefix) => isWithin(prefix, name));
-  const tags = { device: name, prefix: named ?? name.split('/', 1)[0]!, site, city, kind, year };
+  const tags = { device: name, prefix: named ?? firstLevelOf(name), site, city, kind, year };
   return new Map(TAG_KEYS.flatMap((key) => (tags[key] === null ? [] : [[key, String(tags[key])] as const])));
 }
 

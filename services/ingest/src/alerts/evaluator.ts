@@ -324,9 +324,8 @@ export class Evaluator {
 
   /** Whether there is room for the bytes of a device. They are in use then. */
   #take(device: string, bytes: number): boolean {
-    const hasRoom = this.#shares.hasRoom(device, bytes);
-    if (hasRoom) this.#shares.add(device, bytes);
-    else this.unwatched++;
+    const hasRoom = this.#shares.take(device, bytes);
+    if (!hasRoom) this.unwatched++;
     return hasRoom;
   }
 

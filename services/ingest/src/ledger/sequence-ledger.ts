@@ -481,11 +481,10 @@ export class SequenceLedger {
     const known: Device = { id, day: this.today, newest, older: null, retired: null };
     const bytes = deviceBytes(device, known);
     if (!this.#shares.hasRoom(device, bytes)) this.#expire();
-    if (!this.#shares.hasRoom(device, bytes)) {
+    if (!this.#shares.take(device, bytes)) {
       this.#unjudged++;
       return false;
     }
-    this.#shares.add(device, bytes);
     this.#devices.set(copyString(device), known);
     this.#nextId = Math.max(this.#nextId, id + 1);
     return true;
@@ -638,8 +637,9 @@ export class SequenceLedger {
     for (const [device, known] of this.#devices) {
       const open = bootsOf(known).filter(({ gaps }) => gaps !== null);
       if (open.length === 0) continue;
-      const boots = clients.get(firstLevelOf(device));
-      if (boots === undefined) clients.set(firstLevelOf(device), open);
+      const client = firstLevelOf(device);
+      const boots = clients.get(client);
+      if (boots === undefined) clients.set(client, open);
       else boots.push(...open);
     }
     const largest = [...clients.values()]

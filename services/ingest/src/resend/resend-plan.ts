@@ -132,8 +132,7 @@ export class ResendPlan {
   }
 
   #add(device: string, now: number): void {
-    if (!this.#shares.hasRoom(device, 1)) return;
-    this.#shares.add(device, 1);
+    if (!this.#shares.take(device, 1)) return;
     this.#entries.set(device, {
       device,
       tries: 0,

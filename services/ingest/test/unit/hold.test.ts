@@ -7,7 +7,7 @@ import { openStore } from '@tidegauge/storage';
 import { AckDemand } from '../../src/ack-demand.ts';
 import type { Origin } from '../../src/delivery.ts';
 import { httpMessage } from '../../src/raw-message.ts';
-import { testPipeline } from '../test-pipeline.ts';
+import { closeAfter, testPipeline } from '../test-pipeline.ts';
 
 const LONG_MS = 60_000;
 
@@ -17,13 +17,7 @@ async function setUp(context: TestContext) {
   const store = await openStore(`sqlite:${join(directory.path, 's.db')}`);
   const hold = { ms: LONG_MS, weight: 250 };
   const { pipeline, quarantine, spool } = testPipeline(store, directory.path, 1000, undefined, { hold });
-  context.after(async () => {
-    pipeline.abort();
-    await spool.close();
-    await store.close();
-    quarantine.close();
-    directory.remove();
-  });
+  closeAfter(context, { pipeline, quarantine, spool }, store, () => directory.remove());
   const publish = (origin: Origin) => {
     const payload = Buffer.from('1');
     pipeline.accept(

@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { decodeMessage, httpMessage } from '../../src/raw-message.ts';
 import { Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
-import { testPipeline } from '../test-pipeline.ts';
+import { closeAfter, testPipeline } from '../test-pipeline.ts';
 
 const DEVICES = ['a', 'b', 'c', 'd', 'e'];
 const EPOCH = 1_790_000_000;
@@ -39,13 +39,7 @@ async function setUp(context: TestContext, fault: Fault) {
     readings: { value: readings },
   });
   const { pipeline, quarantine, spool } = testPipeline(store, directory, 20);
-  context.after(async () => {
-    pipeline.abort();
-    await spool.close();
-    await real.close();
-    quarantine.close();
-    await rm(directory, { recursive: true });
-  });
+  closeAfter(context, { pipeline, quarantine, spool }, real, () => rm(directory, { recursive: true }));
   const settled = { mqtt: 0, taken: 0 };
   return {
     directory,

@@ -11,7 +11,7 @@ import { defaultRoutes } from '../../src/routes-file.ts';
 import { Share } from '../../src/share.ts';
 import { Spool } from '../../src/spool.ts';
 import { SpooledDevices } from '../../src/spooled-devices.ts';
-import { testPipeline } from '../test-pipeline.ts';
+import { closeAfter, testPipeline } from '../test-pipeline.ts';
 
 const WAIT = { timeoutMs: 30_000, pollMs: 20 };
 const EPOCH = 1_790_000_000;
@@ -29,13 +29,7 @@ test('a client that fills its share of the spool leaves room for others, and has
   const store: Store = Object.create(real, { readings: { value: readings } });
   const spool = new Spool(join(directory, 'spool'), SPOOL_BYTES, createLogger('test', 'silent'));
   const { pipeline, quarantine } = testPipeline(store, directory, 20, defaultRoutes('durable'), { spool });
-  context.after(async () => {
-    pipeline.abort();
-    await spool.close();
-    await real.close();
-    quarantine.close();
-    await rm(directory, { recursive: true });
-  });
+  closeAfter(context, { pipeline, quarantine, spool }, real, () => rm(directory, { recursive: true }));
   const settled = { greedy: 0, honest: 0 };
   const send = (device: 'greedy' | 'honest', from: number, to: number) => {
     const share = new Share(() => {});
