@@ -75,6 +75,7 @@ export class Alerts {
   #timer: NodeJS.Timeout | null = null;
   #working: Promise<void> = Promise.resolve();
   #isBusy = false;
+  #isStopping = false;
 
   constructor(options: AlertsOptions) {
     this.#options = options;
@@ -146,6 +147,7 @@ export class Alerts {
   /** Keeps the state and releases the lease. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
+    this.#isStopping = true;
     await this.#working;
     if (this.#isEvaluating) {
       this.#markDue = 0;
@@ -270,33 +272,41 @@ export class Alerts {
 
   /**
    * Reads the registered devices and their newest readings from the store. Values of readings that were received
-   * before `until` were evaluated earlier.
+   * before `until` were evaluated earlier. A stop ends it early: the next process reads them again.
    */
   async #pass(): Promise<void> {
-    const { store, lease } = this.#options;
+    const { lease } = this.#options;
     const evaluator = this.#evaluator!;
-    const until = this.#until;
     const begun = now();
     evaluator.beginPass();
-    for (let after: string | undefined; ; ) {
-      const page = await store.devices.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-      const names = page.map(({ name }) => name).filter((name) => evaluator.concerns(name));
-      for (const name of names) evaluator.found(name);
-      for (let first = 0; first < names.length; first += AT_ONCE) {
-        for (const reading of await this.#latest(names.slice(first, first + AT_ONCE))) {
-          evaluator.observe(reading, now(), reading.received > until);
-        }
-      }
-      after = page.at(-1)?.name;
-      if (page.length < PAGE) break;
-    }
+    await this.#readNewest(evaluator);
+    if (this.#isStopping) return;
     evaluator.endPass(now());
     const lone = [...evaluator.pending()].filter(({ since, clock }) => since === clock.newest);
-    for (const watch of inTurns(lone, MOST_TRACED, ({ device }) => firstLevelOf(device)))
+    for (const watch of inTurns(lone, MOST_TRACED, ({ device }) => firstLevelOf(device))) {
       await this.#trace(watch);
+      if (this.#isStopping) return;
+    }
     // Readings that other processes store during the pass belong to the next one.
     if (lease.isShared) this.#until = begun - SETTLE;
     this.#passDue = performance.now() + (lease.isShared ? SHARED_PASS_MS : PASS_MS);
+  }
+
+  async #readNewest(evaluator: Evaluator): Promise<void> {
+    const { devices } = this.#options.store;
+    const until = this.#until;
+    for (let after: string | undefined; ; ) {
+      const page = await devices.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const names = page.map(({ name }) => name).filter((name) => evaluator.concerns(name));
+      for (const name of names) evaluator.found(name);
+      for (let first = 0; first < names.length; first += AT_ONCE) {
+        const readings = await this.#latest(names.slice(first, first + AT_ONCE));
+        if (this.#isStopping) return;
+        for (const reading of readings) evaluator.observe(reading, now(), reading.received > until);
+      }
+      after = page.at(-1)?.name;
+      if (page.length < PAGE) return;
+    }
   }
 
   /**

@@ -9,7 +9,7 @@ const SLICE = 1000;
 export interface ReadingQueueOptions {
   /** Called for each reading, in order. Must not throw. */
   readonly take: (reading: Reading) => void;
-  /** Called when the oldest readings were dropped, once until the queue is empty. */
+  /** Called when the oldest readings were dropped while the queue was not open, once until it is empty. */
   readonly onDropped: () => void;
   readonly maxBytes?: number;
 }
@@ -17,7 +17,7 @@ export interface ReadingQueueOptions {
 /**
  * Readings that were stored and acknowledged, on their way to the rules. They are taken in later turns of the event
  * loop, a few at a time, so that rules delay neither an acknowledgement nor the next messages. Bounded in bytes: the
- * oldest readings are dropped and counted.
+ * oldest readings beyond it are taken at once, or, while the queue is not open, dropped and counted.
  */
 export class ReadingQueue {
   dropped = 0;
@@ -45,7 +45,10 @@ export class ReadingQueue {
     for (const reading of readings) bytes += readingBytes(reading);
     this.#batches.push({ readings, bytes });
     this.#bytes += bytes;
-    while (this.#bytes > this.#maxBytes && this.#batches.length > 0) this.#drop();
+    while (this.#bytes > this.#maxBytes) {
+      if (this.#isOpen) this.#take(this.#batches[0]!.readings.length);
+      else this.#drop();
+    }
     this.#schedule();
   }
 
@@ -83,20 +86,21 @@ export class ReadingQueue {
   }
 
   #slice(): void {
-    for (let left = SLICE; left > 0 && this.#isOpen; ) {
-      const first = this.#batches[0];
-      if (first === undefined) {
-        this.#isReported = false;
-        return;
-      }
-      const { readings, bytes } = first;
-      const end = Math.min(readings.length, this.#taken + left);
-      left -= end - this.#taken;
-      for (; this.#taken < end; this.#taken++) this.#options.take(readings[this.#taken]!);
-      if (end < readings.length) return;
+    for (let left = SLICE; left > 0 && this.#isOpen && this.#batches.length > 0; ) left -= this.#take(left);
+    if (this.#batches.length === 0) this.#isReported = false;
+  }
+
+  /** Takes up to `most` readings of the first batch. Returns how many. */
+  #take(most: number): number {
+    const { readings, bytes } = this.#batches[0]!;
+    const first = this.#taken;
+    const end = Math.min(readings.length, first + most);
+    for (; this.#taken < end; this.#taken++) this.#options.take(readings[this.#taken]!);
+    if (end === readings.length) {
       this.#batches.shift();
       this.#taken = 0;
       this.#bytes -= bytes;
     }
+    return end - first;
   }
 }

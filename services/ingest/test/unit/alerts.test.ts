@@ -410,7 +410,7 @@ test('the list has pages, also when many alerts begin at once', async (context) 
   assert.deepEqual(new Set(found), new Set(devices));
 });
 
-test('the queue takes readings later and in order, and drops the oldest beyond its bound', async () => {
+test('the queue takes readings later and in order, and the oldest beyond its bound at once, or drops them while it is closed', async () => {
   const taken: number[] = [];
   let reports = 0;
   const queue = new ReadingQueue({
@@ -428,6 +428,32 @@ test('the queue takes readings later and in order, and drops the oldest beyond i
     taken,
     Array.from({ length: 300 }, (_, n) => 100 + n),
   );
+  for (const from of [400, 500, 600, 700]) queue.push(batch(from));
+  // It is open: the oldest are taken at once.
+  assert.deepEqual([taken.length, taken.at(-1), queue.dropped, reports], [400, 499, 100, 1]);
+});
+
+test('a stop does not wait until the readings of all devices are read', async (context) => {
+  const store = await openSqlite(context);
+  const names = Array.from({ length: 3000 }, (_, n) => `d${n}`);
+  await store.devices.register(names);
+  const begun = Promise.withResolvers<void>();
+  let reads = 0;
+  const readings = Object.create(store.readings, {
+    latest: {
+      value: async (devices: readonly string[]) => {
+        reads += 1;
+        begun.resolve();
+        await sleep(50);
+        return store.readings.latest(devices);
+      },
+    },
+  });
+  const slow = Object.create(store, { readings: { value: readings } }) as Store;
+  const { stop } = start(context, slow, RULES);
+  await begun.promise;
+  await stop();
+  assert.ok(reads < 10, `${reads} reads`);
 });
 
 test('readings are not received while the clock is set, the process is suspended, or a server is unavailable', () => {
