@@ -1,4 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
+import { totalmem } from 'node:os';
+import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
@@ -7,6 +9,10 @@ import { runInNewContext } from 'node:vm';
  * and 15 % more processor time per message.
  */
 const GROWTH_PERCENT = 100;
+/** Where memory is scarce. With less, most of the time goes to collections. */
+const LEAST_GROWTH_PERCENT = 10;
+/** A fall by more than this is worth another collection, of some ten milliseconds. */
+const REPEATED_PERCENT = 10;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void;
@@ -22,10 +28,40 @@ export function collectGarbage(): void {
 }
 
 /**
- * Bounds the growth of the heap relative to what is in use. Call it after the start: V8 has no bound before the first full
- * collection. Flags of the command line would do the same, but not for every way to start the program.
+ * Bounds the growth of the heap relative to what is in use, and the heap to half of the memory that the process may have:
+ * the rest is for buffers, new objects and the program. Call it after the start: V8 has no bound before the first full
+ * collection. Flags of the command line would do the same, but not for every way to start the program, and not for every
+ * limit. With more in use than half, collections become frequent, and the process goes on.
+ *
+ * @param limit bytes that the process may have
  */
-export function keepHeapSmall(): void {
-  setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
+export function keepHeapSmall(limit = memoryLimit()): void {
+  let growth = GROWTH_PERCENT;
+  const grow = () => setFlagsFromString(`--heap-growing-percent=${growth}`);
+  grow();
   collectGarbage();
+  const onFullCollection = () => {
+    const before = growth;
+    const room = (limit / 2 / getHeapStatistics().used_heap_size - 1) * 100;
+    growth = Math.round(Math.min(GROWTH_PERCENT, Math.max(LEAST_GROWTH_PERCENT, room)));
+    if (growth !== before) grow();
+    // The collection that ended has let the heap grow by the percentage before.
+    if (before - growth > REPEATED_PERCENT) collectGarbage();
+  };
+  onFullCollection();
+  new PerformanceObserver((list) => {
+    if (list.getEntries().some(isFullCollection)) onFullCollection();
+  }).observe({ entryTypes: ['gc'] });
+}
+
+/** Bytes that this process may have: the limit of its control group, or the memory of the machine. */
+function memoryLimit(): number {
+  // Without a limit it is 0 or huge, depending on the version of Node.
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+function isFullCollection(entry: object): boolean {
+  const { detail } = entry as { readonly detail: { readonly kind: number } };
+  return detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
 }
