@@ -109,6 +109,15 @@ export interface WriteResult {
   readonly duplicate: number;
 }
 
+/** What a write finds out about its batch. */
+export interface WriteEffort {
+  /**
+   * Hours of series that were not expected: the first one of a series, and those of the past. Their readings take some ten
+   * times as long as others. 0 in a store without rollups.
+   */
+  newHours: number;
+}
+
 export type Order = 'asc' | 'desc';
 
 /** A position in a range. The range continues after it. The reading at the position is excluded. */
@@ -302,8 +311,10 @@ export interface ReadingStore {
    * the same time. REJECTED: the store will never accept at least one row. Some of the other rows may be stored,
    * so the caller writes them again in smaller batches. UNEXPECTED: some of the rows can be the cause, which the
    * caller finds with smaller batches.
+   *
+   * @param effort to which the effort of this write is added, also when it fails
    */
-  write(batch: readonly Reading[]): Promise<WriteResult>;
+  write(batch: readonly Reading[], effort?: WriteEffort): Promise<WriteResult>;
   /**
    * Streams readings. Memory does not grow with `limit` or the size of texts. The API calls it per page, and some
    * backends call it for aggregates. Without a metric, REJECTED for a device with more than `MAX_METRICS_READ`

@@ -25,12 +25,12 @@ export function wrapReadings(
     yield* gate.stream('readings.range', () => inner.pages?.(query) ?? singly(inner.range(query)));
   }
   return {
-    async write(batch) {
+    async write(batch, effort) {
       const known = check.checkBatch(batch, series.has);
       if (batch.length === 0) return { stored: 0, duplicate: 0 };
       const store = () =>
         batch.length <= maxBatch ? inner.write(batch) : writeInPieces(inner, batch, maxBatch);
-      const write = () => (rollups === null ? store() : rollups.write(batch, store));
+      const write = () => (rollups === null ? store() : rollups.write(batch, store, effort));
       return gate.pass('readings.write', known ? write : () => series.admit(batch).then(write));
     },
     async *range(query) {

@@ -1,7 +1,7 @@
 import { forEach } from '@tidegauge/parallel';
 import type { Reading } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
-import { isRetryable, type Store, StoreError, type WriteResult } from '@tidegauge/storage';
+import { isRetryable, type Store, StoreError, type WriteEffort, type WriteResult } from '@tidegauge/storage';
 import { Backoff } from './backoff.ts';
 import { ByteCache } from './byte-cache.ts';
 
@@ -81,15 +81,17 @@ export class Committer {
 
   /**
    * @param patienceMs how long the store may be unavailable, from its first failure for any caller, milliseconds
+   * @param effort to which that of the write is added
    * @throws {StoreUnavailable} after that time; the outcome of the batch is unknown
    */
   async commit(
     batch: readonly Reading[],
     patienceMs: number = Number.POSITIVE_INFINITY,
+    effort?: WriteEffort,
   ): Promise<CommitResult> {
     await this.#register(batch, patienceMs);
     try {
-      const write = () => this.#write(batch);
+      const write = () => this.#write(batch, effort);
       const isSuspicious = performance.now() - this.#blamed < SUSPICION_MS;
       const retries = isSuspicious ? 0 : UNEXPECTED_RETRIES;
       const { stored, duplicate } = await this.#retry(write, patienceMs, retries);
@@ -168,8 +170,8 @@ export class Committer {
     return { ...total, rejected };
   }
 
-  async #write(batch: readonly Reading[]): Promise<WriteResult> {
-    const result = await this.#store.readings.write(batch);
+  async #write(batch: readonly Reading[], effort?: WriteEffort): Promise<WriteResult> {
+    const result = await this.#store.readings.write(batch, effort);
     this.#writes++;
     this.#unproven = 0;
     return result;

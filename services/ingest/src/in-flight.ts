@@ -21,6 +21,8 @@ export class InFlight {
   #full = false;
   #fullSince = 0;
   #stopping = false;
+  /** Messages that are settled later. */
+  readonly #waiting = new Map<NodeJS.Timeout, () => void>();
 
   constructor(bounds: InFlightBounds, accounts: Accounts) {
     this.#bounds = bounds;
@@ -63,8 +65,21 @@ export class InFlight {
     }
   }
 
-  /** Reports to its origin that a message is settled, and counts it no longer. */
-  settle(delivery: Delivery, outcome: DeliveryDocument | null): void {
+  /**
+   * Reports to its origin that a message is settled, and counts it no longer.
+   *
+   * @param waitMs later, unless `stop` is called, milliseconds
+   */
+  settle(delivery: Delivery, outcome: DeliveryDocument | null, waitMs = 0): void {
+    if (waitMs > 0 && !this.#stopping) {
+      const settle = () => {
+        this.#waiting.delete(timer);
+        this.settle(delivery, outcome);
+      };
+      const timer = setTimeout(settle, waitMs).unref();
+      this.#waiting.set(timer, settle);
+      return;
+    }
     this.#bytes -= delivery.bytes;
     delivery.origin.settled(delivery, outcome);
     this.#count(delivery, -1);
@@ -79,6 +94,10 @@ export class InFlight {
   stop(): void {
     this.#stopping = true;
     this.#bounds.onFull(true);
+    for (const [timer, settle] of this.#waiting) {
+      clearTimeout(timer);
+      settle();
+    }
   }
 
   /** @param sign 1: it arrived; -1: it is settled */

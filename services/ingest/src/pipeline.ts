@@ -21,6 +21,7 @@ import type { LedgerFile } from './ledger/ledger-file.ts';
 import { SequenceLedger } from './ledger/sequence-ledger.ts';
 import { SequenceRecorder } from './ledger/sequence-recorder.ts';
 import { LiveFeed } from './live-feed.ts';
+import { NewHours } from './new-hours.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { QuarantineEntry } from './quarantine-rows.ts';
 import { QuarantineWriter, refusal } from './quarantine-writer.ts';
@@ -140,6 +141,7 @@ export class Pipeline {
   readonly #clocks: SensorClocks;
   readonly #broken = Promise.withResolvers<void>();
   readonly #filter = new SeriesFilter();
+  readonly #newHours = new NewHours();
   /** The boots of sensors. */
   readonly #texts = new TextCache(1024);
   readonly #declared: Declared = (device, boot, kept) => this.#recorder.declare(device, boot, kept);
@@ -464,9 +466,10 @@ export class Pipeline {
     this.recent.pass(begun);
     const readings = this.#readingsOf(batch, begun);
     this.batchReadings.observe(readings.length);
+    const effort = { newHours: 0 };
     const { stored, duplicate, rejected, skipped } = batch[0]!.replayed
       ? await this.#committer.commitOlder(readings)
-      : { ...(await this.#committer.commit(readings, patienceMs)), skipped: NO_ROWS };
+      : { ...(await this.#committer.commit(readings, patienceMs, effort)), skipped: NO_ROWS };
     const all = rejected.size + skipped.size === 0;
     const kept = all ? readings : readings.filter((_, index) => !rejected.has(index) && !skipped.has(index));
     let units = NO_UNITS;
@@ -491,7 +494,8 @@ export class Pipeline {
     let first = 0;
     for (const delivery of batch) {
       const refused = rejected.size === 0 ? null : refusal(delivery, first, rejected);
-      if (refused === null) this.#inFlight.settle(delivery, outcome);
+      const newHours = (effort.newHours * delivery.readings.length) / readings.length;
+      if (refused === null) this.#inFlight.settle(delivery, outcome, this.#waitOf(delivery, newHours));
       else {
         for (const [index, reading] of delivery.readings.entries())
           if (rejected.has(first + index)) this.#filter.forget(reading);
@@ -501,6 +505,17 @@ export class Pipeline {
     }
     this.stages.ack.observe((performance.now() - committed) / 1000, readings.length);
     this.#options.onStored?.(kept);
+  }
+
+  /**
+   * How long a message waits for its acknowledgement after its commit, milliseconds. Its client is not read then, when it has
+   * as much in flight as it may.
+   *
+   * @param newHours its part of those of its batch
+   */
+  #waitOf({ origin: { share, client } }: Delivery, newHours: number): number {
+    const isLimited = newHours > 0 && share !== undefined && client !== undefined;
+    return isLimited ? this.#newHours.add(client, newHours) : 0;
   }
 
   /** The readings of a batch, whose wait ends now. Loops by index leave no garbage before they are compiled. */

@@ -32,6 +32,8 @@ export interface NeededMarks {
   readonly marks: readonly Mark[];
   /** The batch needs its marks again if its write ends after this time, microseconds. */
   readonly validUntil: number;
+  /** How many of the marks are the first ones of a series, or of hours of the past. */
+  readonly unexpected: number;
 }
 
 /** New marks for all hours of a batch. @param now microseconds */
@@ -68,8 +70,10 @@ export class Marker {
     const least = now + SLACK_US;
     let first = ended;
     let fresh: Map<string, Mark> | null = null;
+    let unexpected = 0;
     for (const { device, metric, time } of batch) {
-      let due = dueOf(this.#devices.get(device)?.get(metric), time);
+      const marked = this.#devices.get(device)?.get(metric);
+      let due = dueOf(marked, time);
       if (due < least) {
         const hour = floorTo(time, HOUR_US);
         due = Math.max(hour + HOUR_US + SLACK_US, ended);
@@ -77,13 +81,16 @@ export class Marker {
         const name = `${device} ${metric} ${hour}`;
         const known = fresh.get(name);
         if (known === undefined) {
-          due = this.#inTurn(`${kindOf(hour, now)} ${firstLevelOf(device)}`, due, now);
+          const kind = kindOf(hour, now);
+          if (marked === undefined || kind === 'past') unexpected += 1;
+          due = this.#inTurn(`${kind} ${firstLevelOf(device)}`, due, now);
           fresh.set(name, { device, metric, hour, due, erased: false });
         } else ({ due } = known);
       }
       if (due < first) first = due;
     }
-    return { marks: fresh === null ? [] : [...fresh.values()], validUntil: first - SKEW_US };
+    const marks = fresh === null ? [] : [...fresh.values()];
+    return { marks, validUntil: first - SKEW_US, unexpected };
   }
 
   /** When another mark of a client is due. Marks of earlier hours do not wait for those of the present one. */

@@ -14,6 +14,7 @@ import type {
   RollupWork,
   SeriesName,
   SeriesScope,
+  WriteEffort,
   WriteResult,
 } from '../contract.ts';
 import { compareText } from '../merge.ts';
@@ -60,8 +61,13 @@ export class Rollups {
   }
 
   /** Marks the hours of a batch, and writes it. */
-  async write(batch: readonly Reading[], write: () => Promise<WriteResult>): Promise<WriteResult> {
-    const { marks, validUntil } = this.#marker.needed(batch, this.#clock());
+  async write(
+    batch: readonly Reading[],
+    write: () => Promise<WriteResult>,
+    effort?: WriteEffort,
+  ): Promise<WriteResult> {
+    const { marks, validUntil, unexpected } = this.#marker.needed(batch, this.#clock());
+    if (effort !== undefined) effort.newHours += unexpected;
     if (marks.length > 0) await this.#put(marks);
     const result = await write();
     // The write took so long that the worker can have removed the marks before the rows were stored.

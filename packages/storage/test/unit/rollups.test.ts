@@ -118,6 +118,21 @@ describe('marks', () => {
     assert.ok(lates.every((count) => count === 1));
   });
 
+  test('of new series and of the past are counted, and those of later hours of a series are not', () => {
+    const marker = new Marker();
+    const unexpected = (batch: ReturnType<typeof reading>[], at: number) => {
+      const needed = marker.needed(batch, at);
+      marker.stored(needed.marks);
+      return needed.unexpected;
+    };
+    assert.equal(unexpected([live, live, late], now), 2);
+    assert.equal(unexpected([live, { ...live, metric: 'other' }], now), 1);
+    const next = { ...live, time: now + HOUR };
+    assert.equal(unexpected([next], now + HOUR), 0);
+    const past = Array.from({ length: 10 }, (_, n) => ({ ...live, time: T0 - n * HOUR }));
+    assert.equal(unexpected(past, now + HOUR), 10);
+  });
+
   test('are due some time after the hour, and after the minute of the write', () => {
     const { marks } = new Marker().needed([live, late], now);
     const [ofLive, ofLate] = marks;

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { temporaryDirectory, waitUntil } from '@tidegauge/process';
+import { openStore } from '@tidegauge/storage';
+import { NewHours } from '../../src/new-hours.ts';
+import { defaultRoutes } from '../../src/routes-file.ts';
+import { Share } from '../../src/share.ts';
+import { testPipeline } from '../test-pipeline.ts';
+
+const WAIT = { timeoutMs: 20_000 };
+
+test('a client may have 10,000 new hours at once, and then 1,000 in a second', () => {
+  let now = 5000;
+  const hours = new NewHours(() => now);
+  assert.equal(hours.add('a', 9000), 0);
+  assert.equal(hours.add('a', 1000), 0);
+  assert.equal(hours.add('a', 500), 500);
+  assert.equal(hours.add('b', 10_000), 0);
+  now += 500;
+  assert.equal(hours.add('a', 100), 100);
+  now += 60_000;
+  assert.equal(hours.add('a', 10_001), 1);
+  // Nobody waits longer than 10 s.
+  assert.equal(hours.add('a', 100_000), 10_000);
+  now += 10_000;
+  assert.equal(hours.add('a', 10_000), 10_000);
+});
+
+test('a message with too many new hours of its client is acknowledged later, or when ingest stops', async (context) => {
+  const directory = temporaryDirectory('new-hours');
+  const store = await openStore(`sqlite:${join(directory.path, 's.db')}?synchronous=normal`);
+  const { pipeline, quarantine, spool } = testPipeline(
+    store,
+    directory.path,
+    20_000,
+    defaultRoutes('durable'),
+  );
+  context.after(async () => {
+    await spool.close();
+    await store.close();
+    quarantine.close();
+    directory.remove();
+  });
+  const settled: string[] = [];
+  const t = Date.now() / 1000;
+  const share = new Share(() => {});
+  const send = (client: string, name: string, devices: number, isDirect = true) => {
+    const records = Array.from({ length: devices }, (_, n) => ({ device: `${name}${n}`, t, v: 1 }));
+    const payload = Buffer.from(JSON.stringify(records));
+    const settle = () => void settled.push(`${client} ${name}`);
+    const origin = { client, settled: settle, ...(isDirect ? { share } : {}) };
+    pipeline.accept(
+      { topic: 'sensors/site/t', payload, qos: 1, retain: false, size: payload.length },
+      origin,
+    );
+  };
+  send('flood', 'x', 10_000);
+  await waitUntil('the first message', () => settled.length === 1, WAIT);
+  send('flood', 'y', 5000);
+  await pipeline.idle();
+  send('flood', 'x', 10);
+  await pipeline.idle();
+  send('other', 'z', 100);
+  await pipeline.idle();
+  send('flood', 'over HTTP', 1000, false);
+  await pipeline.idle();
+  assert.deepEqual(settled, ['flood x', 'flood x', 'other z', 'flood over HTTP']);
+  pipeline.stop();
+  assert.deepEqual(settled.slice(4), ['flood y']);
+});
