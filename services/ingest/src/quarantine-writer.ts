@@ -10,6 +10,8 @@ import type { QuarantineEntry } from './quarantine-rows.ts';
 
 /** Bytes of one write to quarantine: about 1,000 small messages. SQLite blocks the event loop while it writes. */
 const BATCH_BYTES = 768 * 1024;
+/** Dropped items are logged once in this time: a sender can fill the quarantine without end. */
+const LOG_EVERY_MS = 10_000;
 const UNREADABLE: DeliveryDocument = { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
 
 export interface QuarantineWriterOptions {
@@ -37,6 +39,9 @@ export class QuarantineWriter {
   readonly #options: QuarantineWriterOptions;
   readonly #lane: Lane<Task>;
   #trouble: string | null = null;
+  /** Items that were dropped and not logged. */
+  #dropped = 0;
+  #logged = Number.NEGATIVE_INFINITY;
 
   constructor(options: QuarantineWriterOptions) {
     this.#options = options;
@@ -81,17 +86,23 @@ export class QuarantineWriter {
     return this.#lane.idle();
   }
 
+  #logDropped(items: number): void {
+    this.#dropped += items;
+    if (this.#dropped === 0 || performance.now() - this.#logged < LOG_EVERY_MS) return;
+    this.#options.logger.warn(
+      { dropped: this.#dropped },
+      'quarantine is full: the oldest items of its largest senders were dropped',
+    );
+    this.#dropped = 0;
+    this.#logged = performance.now();
+  }
+
   async #keep(batch: readonly Task[]): Promise<void> {
     const { quarantine, logger, accounts, signal, settle } = this.#options;
     const backoff = new Backoff();
     for (;;) {
       try {
-        const dropped = quarantine.add(batch.map(({ entry }) => entry));
-        if (dropped > 0)
-          logger.warn(
-            { dropped },
-            'quarantine is full: the oldest items of its largest senders were dropped',
-          );
+        this.#logDropped(quarantine.add(batch.map(({ entry }) => entry)));
         this.#trouble = null;
         break;
       } catch (error) {

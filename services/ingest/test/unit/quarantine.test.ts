@@ -4,9 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
-import { ConfigError } from '@tidegauge/service';
+import { ConfigError, type Logger } from '@tidegauge/service';
+import { Accounts } from '../../src/accounts.ts';
+import { MqttDelivery } from '../../src/delivery.ts';
 import { Quarantine } from '../../src/quarantine.ts';
 import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
+import { QuarantineWriter } from '../../src/quarantine-writer.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidegauge-quarantine-'));
 after(() => rmSync(directory, { recursive: true }));
@@ -176,6 +179,35 @@ for (const [how, { client, topicOf }] of Object.entries<{
     quarantine.close();
   });
 }
+
+test('a sender that fills the quarantine without end does not fill the log', async () => {
+  const quarantine = new Quarantine(join(directory, 'log.db'), 'i', 10_000);
+  const lines: unknown[] = [];
+  const logger = { warn: (fields: unknown) => void lines.push(fields) } as unknown as Logger;
+  const writer = new QuarantineWriter({
+    ...{ quarantine, logger, accounts: new Accounts(), paceMs: 0, signal: new AbortController().signal },
+    settle: () => {},
+    onBroken: (error) => assert.fail(String(error)),
+  });
+  const nothing = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };
+  for (let number = 0; number < 20; number++) {
+    const refused = entry(`t${number}`, 1000);
+    const message = {
+      topic: refused.topic,
+      payload: refused.payload,
+      size: 1000,
+      qos: 1,
+      retain: false,
+    } as const;
+    const kind = { format: 'auto', ack: 'durable' } as const;
+    const delivery = new MqttDelivery(message, kind, { settled() {} }, 1000, [], [], null, null);
+    writer.refused(delivery, refused, nothing);
+    await writer.idle();
+  }
+  assert.equal(quarantine.dropped, 14);
+  assert.deepEqual(lines, [{ dropped: 1 }]);
+  quarantine.close();
+});
 
 test('one batch of a loud and a quiet sender keeps the item of the quiet one', () => {
   const quarantine = new Quarantine(join(directory, 'mixed.db'), 'i', 1 << 20);
