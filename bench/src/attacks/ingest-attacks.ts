@@ -180,6 +180,19 @@ const names: Attack = async (target) => {
   );
 };
 
+/** Three connections send readings of ever other hours of the past. */
+const hours: Attack = async (target) => {
+  let n = 0;
+  const start = Math.floor(Date.now() / 1000);
+  const reading = () => {
+    n += 1;
+    return { device: `d${n % 100}`, t: start - 3600 * (n % 200_000), v: n };
+  };
+  await publishing(target, `sensors/${ATTACKER}/t`, () =>
+    JSON.stringify(Array.from({ length: 2000 }, reading)),
+  );
+};
+
 /** Three connections publish one message after the other, as fast as they are acknowledged. */
 async function publishing(target: Target, topic: string, payload: () => string): Promise<void> {
   await keep(target, 3, async (index) => {
@@ -240,7 +253,8 @@ const deliveries: Attack = async (target) => {
     [target.ingest, '/lines?db=attack&precision=s'],
     [target.api, '/api/v2/write?bucket=attack&precision=s'],
   ] as const;
-  let time = Math.floor(Date.now() / 1000) - 500_000;
+  // Far enough back that no time is in the future, at 100,000 readings a second for an hour.
+  let time = Math.floor(Date.now() / 1000) - 400_000_000;
   const lines = (): string => Array.from({ length: 10_000 }, () => `m v=1 ${time++}`).join('\n');
   await Promise.all(
     Array.from({ length: 100 }, (_, n) => {
@@ -269,6 +283,7 @@ export const INGEST_ATTACKS: Readonly<Record<string, Attack>> = {
   undecodable,
   'wide-payloads': widePayloads,
   names,
+  hours,
   explanations,
   deliveries,
 };
