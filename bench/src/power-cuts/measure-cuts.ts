@@ -50,9 +50,12 @@ export async function cutPower(
       const acknowledged = source.acknowledged();
       const at = performance.now();
       const cut = await disk.cut();
+      const held = target.isHeld === true ? pid : null;
+      if (held !== null) process.kill(held, 'SIGSTOP');
       try {
         results.push(judgeCut(acknowledged, at, await target.found(cut.path)));
       } finally {
+        if (held !== null) process.kill(held, 'SIGCONT');
         await cut.remove();
       }
       tell(results.length, cuts);

@@ -13,6 +13,7 @@ import { fetchFor } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt from 'mqtt';
+import { checkHistory, fillHistory } from './history.ts';
 import { Rounds } from './rounds.ts';
 import { DEVICES, deviceOf, numberIn, type Payload, type Source, sequenceOf, Traffic } from './traffic.ts';
 
@@ -22,6 +23,9 @@ const DRAIN_MS = 120_000;
 const SILENT_MS = 30_000;
 const SESSION = { clientId: 'power-cuts', clean: false, reconnectPeriod: 0 } as const;
 const TOPIC = 'sensors/power-cuts/#';
+/** Readings of each device that wait for compaction at the start: for all cuts, and at least so many. */
+const READINGS_PER_CUT = 150;
+const LEAST_HISTORY = 3000;
 const END = 'end';
 
 export interface Running {
@@ -39,6 +43,10 @@ export interface CutTarget {
   readonly mustKeep: boolean;
   /** Files that it writes in place, relative to its disk: any of these can get a torn write. */
   readonly files: readonly string[];
+  /** The longest pause before a cut, milliseconds. */
+  readonly pauseMs: number;
+  /** Whether the process is stopped while a disk is read, so that what it does lasts for all cuts. */
+  readonly isHeld?: boolean;
   /** Starts it on an empty disk, and begins to publish. */
   start(disk: string, closers: Closers): Promise<Running>;
   /**
@@ -47,10 +55,21 @@ export interface CutTarget {
    * @throws {Error} when what is on the disk cannot be used, or is wrong
    */
   found(disk: string): Promise<ReadonlySet<number> | null>;
+  /** A line that the report has in addition. */
+  remark?(): string;
 }
+
+const PAUSE_MS = 500;
+/** A backup or a copy takes half a second. */
+const ROUND_PAUSE_MS = 3000;
+/** mosquitto saves its queues seldom. */
+const BROKER_PAUSE_MS = 8000;
+/** Ingest moves some twenty blocks in a second. */
+const COMPACTION_PAUSE_MS = 50;
 
 export const TARGETS = [
   'sqlite',
+  'compaction',
   'json',
   'spool',
   'quarantine',
@@ -61,11 +80,16 @@ export const TARGETS = [
 ] as const;
 export type TargetName = (typeof TARGETS)[number];
 
-/** @param conf further lines of mosquitto.conf */
-export function cutTarget(name: TargetName, conf: readonly string[]): CutTarget {
+/**
+ * @param conf further lines of mosquitto.conf
+ * @param cuts how many there will be
+ */
+export function cutTarget(name: TargetName, conf: readonly string[], cuts = 0): CutTarget {
   switch (name) {
     case 'sqlite':
       return storeTarget(sqliteOn, ['readings.db', 'readings.db-wal']);
+    case 'compaction':
+      return compactionTarget(cuts);
     case 'json':
       return storeTarget(
         (disk) => `json:${join(disk, 'readings')}`,
@@ -105,14 +129,40 @@ function storeTarget(storeOn: (disk: string) => string, files: readonly string[]
   return {
     mustKeep: true,
     files,
+    pauseMs: PAUSE_MS,
     start: (disk, closers) => startIngest(storeOn(disk), disk, 'reading', closers),
     found: (disk) => numbersIn(storeOn(disk)),
+  };
+}
+
+/** SQLite while ingest moves old readings to blocks: all of these must be found too. */
+function compactionTarget(cuts: number): CutTarget {
+  const readings = Math.max(LEAST_HISTORY, READINGS_PER_CUT * cuts);
+  const rows: number[] = [];
+  return {
+    mustKeep: true,
+    files: ['readings.db', 'readings.db-wal'],
+    pauseMs: COMPACTION_PAUSE_MS,
+    isHeld: true,
+    async start(disk, closers) {
+      await fillHistory(`${sqliteOn(disk)}?synchronous=normal`, readings);
+      return startIngest(sqliteOn(disk), disk, 'reading', closers);
+    },
+    async found(disk) {
+      await checkHistory(sqliteOn(disk), readings);
+      const database = new DatabaseSync(join(disk, 'readings.db'));
+      rows.push(database.prepare('select count(*) as rows from readings').get()!.rows as number);
+      database.close();
+      return await numbersIn(sqliteOn(disk));
+    },
+    remark: () => `readings that were not in blocks: ${rows[0]} at the first cut, ${rows.at(-1)} at the last`,
   };
 }
 
 /** The store is locked by another process, so that ingest acknowledges from the spool. */
 const SPOOL: CutTarget = {
   mustKeep: true,
+  pauseMs: PAUSE_MS,
   files: [0, 1].map((number) => `data/spool/tidegauge-ingest/${String(number).padStart(12, '0')}.spool`),
   async start(disk, closers) {
     const file = join(provideFolder(closers), 'locked.db');
@@ -143,6 +193,7 @@ const SPOOL: CutTarget = {
 
 const QUARANTINE: CutTarget = {
   mustKeep: true,
+  pauseMs: PAUSE_MS,
   files: ['data/tidegauge-ingest.quarantine.db', 'data/tidegauge-ingest.quarantine.db-wal'],
   start: (disk, closers) => startIngest(sqliteOn(disk), disk, 'undecodable', closers),
   async found(disk) {
@@ -159,6 +210,7 @@ const QUARANTINE: CutTarget = {
 /** Some numbers are left out: after the cut the ledger must name them, and those that the store lost, and no others. */
 const LEDGER: CutTarget = {
   mustKeep: true,
+  pauseMs: PAUSE_MS,
   files: ['data/tidegauge-ingest.ledger'],
   start: (disk, closers) => startIngest(sqliteOn(disk), disk, 'numbered', closers),
   async found(disk) {
@@ -188,6 +240,7 @@ const LEDGER: CutTarget = {
 /** A reading is acknowledged when a backup that was made after it has ended. The newest backup must be restored. */
 const BACKUP: CutTarget = {
   mustKeep: true,
+  pauseMs: ROUND_PAUSE_MS,
   files: [],
   start: (disk, closers) =>
     startRounds((store) => ['backup', '--store', store, '--to', join(disk, 'backups')], closers),
@@ -209,6 +262,7 @@ const BACKUP: CutTarget = {
 /** A reading is acknowledged when a copy that began after it was stored has ended. */
 const COPY: CutTarget = {
   mustKeep: true,
+  pauseMs: ROUND_PAUSE_MS,
   files: ['readings.db', 'readings.db-wal'],
   start: (disk, closers) =>
     startRounds((store) => ['copy', '--from', store, '--to', sqliteOn(disk)], closers),
@@ -259,6 +313,7 @@ export function brokerTarget(launch: (directory: string) => Promise<AnyBroker>):
   return {
     mustKeep: false,
     files: [],
+    pauseMs: BROKER_PAUSE_MS,
     async start(disk, closers) {
       const broker = await launchOn(disk);
       closers.add(() => broker.stop());

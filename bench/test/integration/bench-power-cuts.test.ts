@@ -23,7 +23,7 @@ test('bench power-cuts measures what mosquitto loses between its saves', { skip 
   assert.match(stdout, /^cuts with a loss: 3$/m);
 });
 
-for (const target of ['sqlite', 'json', 'quarantine', 'spool', 'ledger', 'backup', 'copy']) {
+for (const target of ['sqlite', 'compaction', 'json', 'quarantine', 'spool', 'ledger', 'backup', 'copy']) {
   test(`power cuts lose nothing that was acknowledged: ${target}`, { skip }, () => {
     const { stdout } = runProgramSync(process.execPath, [BENCH, target, '--quick']);
     const [, acknowledged] = /3 power cuts, ([\d,]+) messages acknowledged/.exec(stdout) ?? [];
