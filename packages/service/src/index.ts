@@ -19,6 +19,7 @@ export * from './program/index.ts';
 export * from './readiness.ts';
 export * from './round-robin.ts';
 export * from './secrets.ts';
+export { Seldom } from './seldom.ts';
 export * from './service-app.ts';
 export * from './store-metrics.ts';
 export { readPair, TLS_OPTIONS, type Tls, type TlsFiles, tlsFiles, watchPair } from './tls.ts';

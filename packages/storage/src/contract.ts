@@ -312,7 +312,7 @@ export interface ReadingStore {
    * so the caller writes them again in smaller batches. UNEXPECTED: some of the rows can be the cause, which the
    * caller finds with smaller batches.
    *
-   * @param effort to which the effort of this write is added, also when it fails
+   * @param effort receives the effort of this write, also when it fails
    */
   write(batch: readonly Reading[], effort?: WriteEffort): Promise<WriteResult>;
   /**

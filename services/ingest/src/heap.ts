@@ -9,6 +9,8 @@ import { runInNewContext } from 'node:vm';
  * and 15 % more processor time per message.
  */
 const GROWTH_PERCENT = 100;
+/** The share of the memory of the process that the heap may have. The rest is for connections, buffers and the program. */
+const HEAP_SHARE = 0.4;
 /** Where memory is scarce. With less, most of the time goes to collections. */
 const LEAST_GROWTH_PERCENT = 10;
 /** A fall by more than this is worth another collection, of some ten milliseconds. */
@@ -28,10 +30,10 @@ export function collectGarbage(): void {
 }
 
 /**
- * Bounds the growth of the heap relative to what is in use, and the heap to half of the memory that the process may have:
- * the rest is for buffers, new objects and the program. Call it after the start: V8 has no bound before the first full
- * collection. Flags of the command line would do the same, but not for every way to start the program, and not for every
- * limit. With more in use than half, collections become frequent, and the process goes on.
+ * Bounds the growth of the heap relative to what is in use, and the heap to a share of the memory that the process may have.
+ * Call it after the start: V8 has no bound before the first full collection. Flags of the command line would do the same, but
+ * not for every way to start the program, and not for every limit. With more in use than this share, collections become
+ * frequent, and the process goes on.
  *
  * @param limit bytes that the process may have
  */
@@ -42,7 +44,7 @@ export function keepHeapSmall(limit = memoryLimit()): void {
   collectGarbage();
   const onFullCollection = () => {
     const before = growth;
-    const room = (limit / 2 / getHeapStatistics().used_heap_size - 1) * 100;
+    const room = ((limit * HEAP_SHARE) / getHeapStatistics().used_heap_size - 1) * 100;
     growth = Math.round(Math.min(GROWTH_PERCENT, Math.max(LEAST_GROWTH_PERCENT, room)));
     if (growth !== before) grow();
     // The collection that ended has let the heap grow by the percentage before.

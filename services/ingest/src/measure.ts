@@ -107,6 +107,11 @@ export function measure(
     'Bytes that ingest has written to disks: an embedded store, the spool and the quarantine. Excludes database servers',
     () => [{ value: diskWrites() ?? 0 }],
   );
+  metrics.counter(
+    'tidegauge_delayed_messages_total',
+    'Messages that were acknowledged later, because their client begins too many series or sends too many hours of the past',
+    () => [{ value: pipeline.delayed }],
+  );
   metrics.counter('tidegauge_retained_skipped_total', 'Retained messages skipped', () => [
     { value: accounts.retainedSkipped },
   ]);

@@ -1,5 +1,5 @@
 import { MAX_READINGS_PER_PAYLOAD } from '@tidegauge/readings';
-import { Recent } from '@tidegauge/service';
+import { type Logger, Recent, Seldom } from '@tidegauge/service';
 
 /** New hours of a client at once: as many as one message may have readings. */
 const AT_ONCE = MAX_READINGS_PER_PAYLOAD;
@@ -7,6 +7,7 @@ const AT_ONCE = MAX_READINGS_PER_PAYLOAD;
 const MS_EACH = 1;
 const MOST_WAIT_MS = 10_000;
 const MOST_CLIENTS = 10_000;
+const LOG_EVERY_MS = 10_000;
 
 /**
  * The rate at which clients may begin series, and send readings of the past: each hour of a series takes the time of ten
@@ -14,12 +15,17 @@ const MOST_CLIENTS = 10_000;
  * generic cell rate algorithm.
  */
 export class NewHours {
+  /** Messages whose acknowledgement came later. */
+  delayed = 0;
+  readonly #logger: Logger;
   readonly #now: () => number;
+  readonly #log = new Seldom(LOG_EVERY_MS);
   /** When a client has all its new hours again, milliseconds. */
   readonly #fullAt = new Recent<number>(MOST_CLIENTS);
 
   /** @param now milliseconds */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(logger: Logger, now: () => number = () => performance.now()) {
+    this.#logger = logger;
     this.#now = now;
   }
 
@@ -29,6 +35,17 @@ export class NewHours {
     const free = now + AT_ONCE * MS_EACH;
     const fullAt = Math.max(now, this.#fullAt.get(client) ?? 0) + hours * MS_EACH;
     this.#fullAt.set(client, Math.min(fullAt, free + MOST_WAIT_MS));
-    return Math.min(MOST_WAIT_MS, Math.max(0, fullAt - free));
+    const waitMs = Math.min(MOST_WAIT_MS, Math.max(0, fullAt - free));
+    if (waitMs > 0) this.#report(client, waitMs);
+    return waitMs;
+  }
+
+  #report(client: string, waitMs: number): void {
+    this.delayed += 1;
+    if (this.#log.isDue())
+      this.#logger.warn(
+        { client, waitMs: Math.round(waitMs) },
+        'a client begins too many series, or sends too many hours of the past: its acknowledgements come later',
+      );
   }
 }

@@ -141,7 +141,7 @@ export class Pipeline {
   readonly #clocks: SensorClocks;
   readonly #broken = Promise.withResolvers<void>();
   readonly #filter = new SeriesFilter();
-  readonly #newHours = new NewHours();
+  readonly #newHours: NewHours;
   /** The boots of sensors. */
   readonly #texts = new TextCache(1024);
   readonly #declared: Declared = (device, boot, kept) => this.#recorder.declare(device, boot, kept);
@@ -158,6 +158,7 @@ export class Pipeline {
     this.feed = new LiveFeed(options.router.units.unitOf);
     this.#collector = new BufferCollector(options.maxInFlightBytes);
     const { store, logger } = options;
+    this.#newHours = new NewHours(logger);
     const onBroken = (error: unknown) => {
       this.#broken.resolve();
       options.onBroken(error);
@@ -188,6 +189,11 @@ export class Pipeline {
     this.#spooler = options.spool === null ? null : this.#openSpool(options.spool, maxBatch, onBroken);
     // The next process must find the devices of the spool in the ledger.
     this.#recorder.keep();
+  }
+
+  /** Messages whose acknowledgement came later, because of the new hours of their client. */
+  get delayed(): number {
+    return this.#newHours.delayed;
   }
 
   get spool(): Spool | null {
@@ -508,14 +514,14 @@ export class Pipeline {
   }
 
   /**
-   * How long a message waits for its acknowledgement after its commit, milliseconds. Its client is not read then, when it has
-   * as much in flight as it may.
+   * How long a message of a sensor waits for its acknowledgement after its commit, milliseconds. Its client is not read then,
+   * when it has as much in flight as it may. Deliveries over HTTP, which have their own batches, take turns instead.
    *
    * @param newHours its part of those of its batch
    */
-  #waitOf({ origin: { share, client } }: Delivery, newHours: number): number {
-    const isLimited = newHours > 0 && share !== undefined && client !== undefined;
-    return isLimited ? this.#newHours.add(client, newHours) : 0;
+  #waitOf({ origin: { client }, ownBatch, fromSpool }: Delivery, newHours: number): number {
+    if (newHours === 0 || client === undefined || ownBatch || fromSpool) return 0;
+    return this.#newHours.add(client, newHours);
   }
 
   /** The readings of a batch, whose wait ends now. Loops by index leave no garbage before they are compiled. */

@@ -1,5 +1,5 @@
 import type { DecodeError, DeliveryDocument } from '@tidegauge/readings';
-import type { Logger } from '@tidegauge/service';
+import { type Logger, Seldom } from '@tidegauge/service';
 import type { Accounts } from './accounts.ts';
 import { Backoff } from './backoff.ts';
 import type { Rejections } from './committer.ts';
@@ -41,7 +41,7 @@ export class QuarantineWriter {
   #trouble: string | null = null;
   /** Items that were dropped and not logged. */
   #dropped = 0;
-  #logged = Number.NEGATIVE_INFINITY;
+  readonly #log = new Seldom(LOG_EVERY_MS);
 
   constructor(options: QuarantineWriterOptions) {
     this.#options = options;
@@ -88,13 +88,12 @@ export class QuarantineWriter {
 
   #logDropped(items: number): void {
     this.#dropped += items;
-    if (this.#dropped === 0 || performance.now() - this.#logged < LOG_EVERY_MS) return;
+    if (this.#dropped === 0 || !this.#log.isDue()) return;
     this.#options.logger.warn(
       { dropped: this.#dropped },
       'quarantine is full: the oldest items of its largest senders were dropped',
     );
     this.#dropped = 0;
-    this.#logged = performance.now();
   }
 
   async #keep(batch: readonly Task[]): Promise<void> {

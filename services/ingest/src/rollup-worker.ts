@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@tidegauge/service';
+import { type Logger, Seldom } from '@tidegauge/service';
 import { type RollupStatus, type Store, StoreError } from '@tidegauge/storage';
 
 /** How often it looks for hours that can be computed. */
@@ -32,7 +32,7 @@ export class RollupWorker {
   readonly #end = new AbortController();
   #running: Promise<void> | null = null;
   #looked = Number.NEGATIVE_INFINITY;
-  #logged = Number.NEGATIVE_INFINITY;
+  readonly #log = new Seldom(LOG_EVERY_MS);
 
   /** @param holder a name that no other process of the store has */
   constructor(store: Store, holder: string, logger: Logger, pollMs = POLL_MS, turnMs = TURN_MS) {
@@ -98,8 +98,7 @@ export class RollupWorker {
 
   #failed(error: unknown): void {
     this.counts.failures += 1;
-    if (performance.now() - this.#logged < LOG_EVERY_MS) return;
-    this.#logged = performance.now();
+    if (!this.#log.isDue()) return;
     const err = error instanceof StoreError ? error : new StoreError('UNEXPECTED', String(error));
     this.#logger.warn({ err }, 'some rollups, or compaction, wait because of an error of the store');
   }

@@ -1,11 +1,11 @@
 import { unitProblem } from '@tidegauge/readings';
-import type { Logger } from '@tidegauge/service';
+import { type Logger, Seldom } from '@tidegauge/service';
 import type { SeriesName, SeriesUnit, Store } from '@tidegauge/storage';
 import { ByteCache } from './byte-cache.ts';
 import { copyString } from './copy-string.ts';
 
-/** Memory for the units that the store has: about 25,000 to 50,000 series with names of 20 characters. */
-const KNOWN_BYTES = 8 * 1024 * 1024;
+/** Memory for the units that the store has: about 12,000 to 25,000 series with names of 20 characters. */
+const KNOWN_BYTES = 4 * 1024 * 1024;
 /** Approximate bytes of a unit besides its text. */
 const UNIT_BYTES = 32;
 /** Units that one call of the store reads or writes. */
@@ -25,7 +25,7 @@ export class SeriesUnits {
   changes = 0;
   readonly #known = new ByteCache<string>(KNOWN_BYTES, (unit) => UNIT_BYTES + 2 * unit.length);
   #fresh: SeriesUnit[] = [];
-  #logged = Number.NEGATIVE_INFINITY;
+  readonly #log = new Seldom(LOG_EVERY_MS);
 
   /** @param name device and metric with a space between them */
   readonly note = (name: string, device: string, metric: string, unit: string): void => {
@@ -85,9 +85,8 @@ export class SeriesUnits {
 
   #changed({ device, metric, unit }: SeriesUnit, before: string, logger: Logger): void {
     this.changes++;
-    if (performance.now() - this.#logged < LOG_EVERY_MS) return;
-    this.#logged = performance.now();
-    logger.warn({ device, metric, before, unit, changes: this.changes }, 'the unit of a series changed');
+    if (this.#log.isDue())
+      logger.warn({ device, metric, before, unit, changes: this.changes }, 'the unit of a series changed');
   }
 }
 

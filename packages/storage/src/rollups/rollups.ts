@@ -67,7 +67,7 @@ export class Rollups {
     effort?: WriteEffort,
   ): Promise<WriteResult> {
     const { marks, validUntil, unexpected } = this.#marker.needed(batch, this.#clock());
-    if (effort !== undefined) effort.newHours += unexpected;
+    if (effort !== undefined) effort.newHours = unexpected;
     if (marks.length > 0) await this.#put(marks);
     const result = await write();
     // The write took so long that the worker can have removed the marks before the rows were stored.

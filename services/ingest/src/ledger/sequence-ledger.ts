@@ -9,10 +9,10 @@ const BOOTS_KEPT = 3;
 /** Earlier boots whose hashes are kept for each device, so that they do not count as new boots. */
 const BOOTS_REMEMBERED = 8;
 /**
- * Memory for devices and boots, and for their missing ranges. 195,000 devices of 40 clients with names of 20 characters fit: a
+ * Memory for devices and boots, and for their missing ranges. 97,000 devices of 40 clients with names of 20 characters fit: a
  * test measures it. A client has as much as is free.
  */
-const MAX_DEVICE_BYTES = 64 * 1024 * 1024;
+const MAX_DEVICE_BYTES = 32 * 1024 * 1024;
 const MAX_GAP_BYTES = 8 * 1024 * 1024;
 /** Memory of a client, without its name. */
 const CLIENT_BYTES = 40;
