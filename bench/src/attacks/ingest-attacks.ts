@@ -255,7 +255,7 @@ const deliveries: Attack = async (target) => {
   ] as const;
   // Far enough back that no time is in the future, at 100,000 readings a second for an hour.
   let time = Math.floor(Date.now() / 1000) - 400_000_000;
-  const lines = (): string => Array.from({ length: 10_000 }, () => `m v=1 ${time++}`).join('\n');
+  const lines = (): string => Array.from({ length: 10_000 }, () => `m,device=d v=1 ${time++}`).join('\n');
   await Promise.all(
     Array.from({ length: 100 }, (_, n) => {
       const [url, path] = ports[n % ports.length]!;
