@@ -232,12 +232,13 @@ test('a delay beyond the axis of the stages ends at the edge and is marked', asy
         ['end_to_end', /4\.0 ms to over 13 min/],
         ['store', /12 s to 1 min 35 s/],
       ] as const) {
+        const figures = `.stage[data-stage="${stage}"] .figures`;
+        await until(`${stage}: ${words}`, async () => words.test(await textOf(page, figures)));
         const track = (await page.locator(`.stage[data-stage="${stage}"] .track`).boundingBox())!;
         const bar = (await page.locator(`.stage[data-stage="${stage}"] .track i`).boundingBox())!;
         assert.ok(bar.x >= track.x - 0.5, stage);
         assert.ok(bar.x + bar.width <= track.x + track.width + 0.5, `${stage} runs off`);
         assert.ok(bar.width >= 4, `${stage} cannot be seen`);
-        assert.match(await textOf(page, `.stage[data-stage="${stage}"] .figures`), words);
         const beyond = page.locator(`.stage[data-stage="${stage}"] .track`);
         assert.equal(await beyond.getAttribute('data-beyond'), 'true');
       }
