@@ -12,6 +12,7 @@ import { Client, type ClientOptions } from './client.ts';
 export const ATTACKER = 'attacker';
 const WINDOW = 50;
 const BIG = 100_000;
+const DELIVERED_SECONDS = 400_000_000;
 
 function attackerOf({ password }: Target, n: number, tls: boolean, addresses: number): ClientOptions {
   return { from: addressOf(n % addresses), tls, clientId: `attacker-${n}`, user: ATTACKER, password };
@@ -253,9 +254,11 @@ const deliveries: Attack = async (target) => {
     [target.ingest, '/lines?db=attack&precision=s'],
     [target.api, '/api/v2/write?bucket=attack&precision=s'],
   ] as const;
-  // Far enough back that no time is in the future, at 100,000 readings a second for an hour.
-  let time = Math.floor(Date.now() / 1000) - 400_000_000;
-  const lines = (): string => Array.from({ length: 10_000 }, () => `m,device=d v=1 ${time++}`).join('\n');
+  const start = Math.floor(Date.now() / 1000) - DELIVERED_SECONDS;
+  let n = 0;
+  // Bodies that are refused advance the time too, so it begins again before it is in the future.
+  const line = () => `m,device=d v=1 ${start + (n++ % DELIVERED_SECONDS)}`;
+  const lines = (): string => Array.from({ length: 10_000 }, line).join('\n');
   await Promise.all(
     Array.from({ length: 100 }, (_, n) => {
       const [url, path] = ports[n % ports.length]!;
