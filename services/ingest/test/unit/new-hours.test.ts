@@ -6,7 +6,7 @@ import type { Logger } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
 import { NewHours } from '../../src/new-hours.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
-import { testPipeline } from '../test-pipeline.ts';
+import { closeAfter, testPipeline } from '../test-pipeline.ts';
 
 const WAIT = { timeoutMs: 20_000 };
 
@@ -39,12 +39,7 @@ test('a message with too many new hours of its client is acknowledged later, or 
     20_000,
     defaultRoutes('durable'),
   );
-  context.after(async () => {
-    await spool.close();
-    await store.close();
-    quarantine.close();
-    directory.remove();
-  });
+  closeAfter(context, { pipeline, quarantine, spool }, store, () => directory.remove());
   const settled: string[] = [];
   const t = Date.now() / 1000;
   const payloadOf = (name: string, devices: number) =>
