@@ -11,6 +11,9 @@ const READY_MS = 20_000;
 const REQUEST_MS = 10_000;
 const UNCHANGED: Link = { delayMs: 0, jitterMs: 0, kilobitsPerSecond: null };
 const PING_MS = 10_000;
+/** The time of all pings of a measurement, about. */
+const PINGS_MS = 5000;
+const LEAST_PINGS = 21;
 /** Sends a request, in a process that is in another network. */
 const REQUEST = `const [url, method, body] = process.argv.slice(1);
 const response = await fetch(url, { method, ...(body ? { body } : {}), signal: AbortSignal.timeout(${REQUEST_MS}) });
@@ -142,6 +145,16 @@ export async function startEcho(
   server.unref();
   const { port: listening } = server.address() as { port: number };
   return { address: `${host}:${listening}`, stop: async () => void server.close() };
+}
+
+/**
+ * How many pings a measurement of a link needs, so that the standard error of their median is 5 % of the delay. That of n values
+ * with equal probability within ± jitter is jitter / √n.
+ */
+export function pingsFor({ delayMs, jitterMs }: Link): number {
+  if (delayMs === 0) return LEAST_PINGS;
+  const enough = Math.ceil((jitterMs / (0.05 * delayMs)) ** 2);
+  return Math.max(LEAST_PINGS, Math.min(enough, Math.floor(PINGS_MS / delayMs)));
 }
 
 /** The median of the round trips of single bytes over one connection to an echo server, in milliseconds. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Board } from '@tidegauge/lab/docker/boards';
-import { startToxiproxy } from '@tidegauge/lab/toxiproxy';
+import { pingsFor, startToxiproxy } from '@tidegauge/lab/toxiproxy';
 import { Closers } from '@tidegauge/loadtests/targets/closers';
 import { launchServer, runProgram } from '@tidegauge/process';
 import { NODE_FLAGS } from '../../../scripts/setup.js';
@@ -13,7 +13,6 @@ const ECHO_PORT = 19_999;
 /** The proxies listen on this port and the next ones: that of the echo server first. */
 const PROXY_PORT = 20_000;
 const READY_MS = 20_000;
-const PINGS = 21;
 /** Docker's overlay networks are VXLAN. */
 const VXLAN_PORT = 4789;
 /** A link queues data for so long before it drops it. */
@@ -80,9 +79,10 @@ export class BoardNetwork {
   async roundTripMs(client: NodeCommand): Promise<number> {
     const { delayMs } = this.#profile;
     const port = this.#isProxied ? PROXY_PORT : ECHO_PORT;
+    const pings = String(pingsFor(this.#profile));
     const times: number[] = [];
     for (const { container } of this.#shaped.values()) {
-      const { command, args } = client(ECHO, ['ping', `${container.address}:${port}`, String(PINGS)]);
+      const { command, args } = client(ECHO, ['ping', `${container.address}:${port}`, pings]);
       times.push(Number((await runProgram(command, args)).stdout));
     }
     return times.toSorted((a, b) => Math.abs(b - delayMs) - Math.abs(a - delayMs))[0]!;

@@ -1,9 +1,7 @@
-import { proxyHost, roundTripMs, startEcho, startToxiproxy } from '@tidegauge/lab/toxiproxy';
+import { pingsFor, proxyHost, roundTripMs, startEcho, startToxiproxy } from '@tidegauge/lab/toxiproxy';
 import type { Closers } from '@tidegauge/loadtests/targets/closers';
 import { freePort } from '@tidegauge/process';
 import type { NetworkProfile } from '../model.ts';
-
-const PINGS = 21;
 
 /** Stores whose clients can connect to a proxy. */
 export const PROXIED: readonly string[] = ['postgres', 'mariadb', 'cassandra', 'mongodb'];
@@ -39,6 +37,6 @@ export async function startProxies(
   await toxiproxy.addLink(measured, echo.address, profile);
   return {
     through: (url) => endpoints.reduce((text, endpoint) => text.replace(endpoint, proxyHost(endpoint)), url),
-    roundTripMs: () => roundTripMs(measured, PINGS),
+    roundTripMs: () => roundTripMs(measured, pingsFor(profile)),
   };
 }
