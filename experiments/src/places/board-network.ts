@@ -73,7 +73,7 @@ export class BoardNetwork {
   }
 
   /**
-   * The median round trip of a byte between the client and a board, in milliseconds: of the board where it differs most
+   * The mean round trip of a byte between the client and a board, in milliseconds: of the board where it differs most
    * from the delay of the profile.
    */
   async roundTripMs(client: NodeCommand): Promise<number> {

@@ -18,7 +18,7 @@ export function profileRefusal(store: string, { loss }: NetworkProfile): string 
 export interface Proxies {
   /** A STORE URL with the addresses of the proxies. */
   through(url: string): string;
-  /** The median round trip of a byte through a further proxy with the same profile, in milliseconds. */
+  /** The mean round trip of a byte through a further proxy with the same profile, in milliseconds. */
   roundTripMs(): Promise<number>;
 }
 
