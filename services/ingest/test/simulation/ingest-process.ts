@@ -32,6 +32,7 @@ import { Spool } from '../../src/spool.ts';
 import { DATA } from './disk.ts';
 import { FIRST_SENSOR, isShared, type Plan } from './plan.ts';
 import { DEADBAND, METRIC, type Message } from './sensors.ts';
+import { freeWith } from './world.ts';
 
 export const LOGGER = createLogger('simulation', 'silent');
 export const QUARANTINE_BYTES = 1024 * 1024;
@@ -60,6 +61,7 @@ export interface ProcessOptions
     | 'isDirect'
     | 'isFiltered'
     | 'keep'
+    | 'limitsDisk'
     | 'mostRows'
     | 'relayBytes'
     | 'spoolBytes'
@@ -313,11 +315,14 @@ export class IngestProcess {
   }
 }
 
+/** What retention depends on. */
+export type RetentionPlan = Pick<Plan, 'keep' | 'limitsDisk' | 'mostRows'>;
+
 /** Retention of one process, which deletes readings that are too old, or too many; null without limits. */
 export function retentionOf(
   store: Store,
   holder: string,
-  { keep, mostRows }: Pick<Plan, 'keep' | 'mostRows'>,
+  { keep, mostRows, limitsDisk }: RetentionPlan,
 ): Retention | null {
   if (keep === null && mostRows === null) return null;
   const forever = Number.POSITIVE_INFINITY;
@@ -327,7 +332,9 @@ export function retentionOf(
   const rules = new RetentionRules(ofFirstMs === ms ? [] : [first], raw(ms));
   return new Retention({
     ...{ store, holder, rules: () => rules, logger: LOGGER },
-    limits: { maxBytes: mostRows ?? 0, minFreeBytes: 0 },
+    limits: limitsDisk
+      ? { maxBytes: 0, minFreeBytes: freeWith(mostRows!) }
+      : { maxBytes: mostRows ?? 0, minFreeBytes: 0 },
     ...{ everyMs: RETENTION_MS, waitsForRollups: true },
   });
 }

@@ -15,6 +15,7 @@ import {
   type WriteResult,
 } from '@tidegauge/storage';
 import type { Random } from '@tidegauge/workload';
+import { changedStore } from './changed-store.ts';
 import type { Owner, VirtualTime } from './virtual-time.ts';
 
 /** Values of readings that the store never accepts. */
@@ -57,6 +58,8 @@ export class ModelStore {
   readonly deleted = new Map<string, Reading>();
   /** When a reading of an hour was written last, microseconds since the epoch, by device and begin of the hour. */
   readonly written = new Map<string, number>();
+  /** Deletions for the limit: of all that is older than a time, and when they began, microseconds since the epoch. */
+  readonly expiries: { readonly before: number; readonly at: number }[] = [];
   /** A deletion for the limit of its size that was not needed. */
   mistake: string | null = null;
   isUnavailable = false;
@@ -89,7 +92,12 @@ export class ModelStore {
 
   /** A store for one process. It is not open yet. */
   create(options?: OpenOptions, change = (engine: Backend): Backend => engine): Store {
-    return storeOf(change(this.#engine()), options);
+    const store = storeOf(change(this.#engine()), options);
+    const expire: Store['readings']['expire'] = (before, pace) => {
+      if (this.#mostRows !== null) this.expiries.push({ before, at: this.#time.wall * 1000 });
+      return store.readings.expire(before, pace);
+    };
+    return changedStore(store, { readings: { ...store.readings, expire } });
   }
 
   /** Does work with a store that always answers, while no time passes. */

@@ -82,6 +82,8 @@ export interface Plan {
   readonly keep: Keep | null;
   /** The size of the store, in readings, from which the oldest ones are deleted; null: it has no limit. */
   readonly mostRows: number | null;
+  /** Whether that limit is a free space of the disk. */
+  readonly limitsDisk: boolean;
   /** The limit of two rules, for smaller and for larger values, and how long they must hold. Null: there are no rules. */
   readonly alerts: { readonly limit: number; readonly holds: number } | null;
 }
@@ -182,8 +184,11 @@ export function makePlan(random: Random): Plan {
   const shared = isShared({ ...plan, hasPeer });
   // The newest reading of such a sensor is not known when processes share its messages.
   const hasUnset = isUnset && !isDeleted && !(shared && alerts !== null);
-  // As of `isDeleted`. Rollups of hours that are deleted in part are not known.
+  // As of `isDeleted`.
   const isLimited = isOn(0.4) && !hasCentre && !hasLeases && !plan.hasClockSteps;
+  const limit = isLimited ? 1 + random.below(MOST_MESSAGES) : null;
+  const mayLimitRollups = isOn(0.4) && hasRollups && !hasCentre && !isDeleted && alerts === null;
+  const mostRows = mayLimitRollups ? 1 + random.below(MOST_MESSAGES) : limit;
   return {
     ...plan,
     ...{ relayBytes, isFiltered, alerts, hasPeer },
@@ -195,7 +200,8 @@ export function makePlan(random: Random): Plan {
     store: { ...plan.store, hasRollups },
     behindMs: hasCentre || hasRollups || isLimited ? BEHIND_MS + nextHourMs : 0,
     keep: isDeleted ? { ms, ofFirstMs } : null,
-    mostRows: isLimited ? 1 + random.below(MOST_MESSAGES) : null,
+    mostRows,
+    limitsDisk: mostRows !== null && isOn(0.3),
     sent: {
       ...plan.sent,
       unset: hasUnset && !isLimited ? 0.5 : 0,
@@ -222,7 +228,8 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.hasPeer) yield { ...plan, hasPeer: false };
   if (plan.hasReplica) yield { ...plan, hasReplica: false };
   if (plan.keep !== null) yield { ...plan, keep: null };
-  if (plan.mostRows !== null) yield { ...plan, mostRows: null };
+  if (plan.mostRows !== null) yield { ...plan, mostRows: null, limitsDisk: false };
+  if (plan.limitsDisk) yield { ...plan, limitsDisk: false };
   if (plan.store.hasRollups) yield { ...plan, store: { ...plan.store, hasRollups: false } };
   if (plan.sensors > 1) yield { ...plan, sensors: 1 };
   for (const [name, share] of Object.entries(sent))

@@ -5,7 +5,7 @@ import type { Store } from '@tidegauge/storage';
 import { Alerts } from '../../src/alerts/alerts.ts';
 import type { Retention } from '../../src/retention/retention.ts';
 import { RollupWorker } from '../../src/rollup-worker.ts';
-import { alertsOf, LOGGER, type ProcessOptions, retentionOf } from './ingest-process.ts';
+import { alertsOf, LOGGER, type ProcessOptions, type RetentionPlan, retentionOf } from './ingest-process.ts';
 
 /** How long it waits until it opens its store again, milliseconds. */
 const RETRY_MS = 1000;
@@ -14,14 +14,14 @@ const HOLDER = 'replica';
 /** Another process with the same store, without messages: what only one of both does at a time, by leases. */
 export class Replica {
   readonly #store: Store;
-  readonly #options: Pick<ProcessOptions, 'alerts' | 'keep' | 'mostRows' | 'notify'>;
+  readonly #options: RetentionPlan & Pick<ProcessOptions, 'alerts' | 'notify'>;
   #alerts: Alerts | null = null;
   #rollups: RollupWorker | null = null;
   #retention: Retention | null = null;
   #isStopping = false;
 
   /** @param store not open yet */
-  constructor(store: Store, options: Pick<ProcessOptions, 'alerts' | 'keep' | 'mostRows' | 'notify'>) {
+  constructor(store: Store, options: RetentionPlan & Pick<ProcessOptions, 'alerts' | 'notify'>) {
     this.#store = store;
     this.#options = options;
   }

@@ -4,6 +4,9 @@ import { hourOf, type ModelStore } from './model-store.ts';
 import { type Keep, keptUs } from './plan.ts';
 import { METRIC } from './sensors.ts';
 
+/** The longest time from the look at what is in rollups to a deletion. A reading can come between them, microseconds. */
+const LOOK_US = 60_000_000;
+
 type Figures = Pick<Rollup, 'count' | 'min' | 'max' | 'sum'>;
 
 /**
@@ -15,7 +18,7 @@ type Figures = Pick<Rollup, 'count' | 'min' | 'max' | 'sum'>;
  */
 export async function* rollupMistakes(
   { rollups }: Store,
-  { rows, deleted, written }: ModelStore,
+  { rows, deleted, written, expiries }: ModelStore,
   isDone: boolean,
   keep: Keep | null,
 ): AsyncGenerator<string> {
@@ -23,7 +26,11 @@ export async function* rollupMistakes(
   const isLate = (reading: Reading): boolean => {
     const { device } = reading;
     const hour = hourOf(reading);
-    return hour < written.get(`${device} ${hour}`)! - keptUs(keep, device);
+    const last = written.get(`${device} ${hour}`)!;
+    return (
+      hour < last - keptUs(keep, device) ||
+      expiries.some(({ before, at }) => hour < before && at - LOOK_US < last)
+    );
   };
   for (const [device, readings] of Map.groupBy(all, ({ device }) => device)) {
     if (readings.some(isLate)) continue;

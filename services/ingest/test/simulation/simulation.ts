@@ -142,7 +142,14 @@ class Simulation {
     const onRejection = (error: unknown) => this.#fail(`a rejection is not handled: ${String(error)}`);
     nodeProcess.on('unhandledRejection', onRejection);
     const fetch = this.#mutant?.fetch?.(this.#centre.fetch) ?? this.#centre.fetch;
-    useWorld({ time: this.#time, disk: () => this.#disk, random: () => this.#nodeRandom.double(), fetch });
+    const stored = () => this.#store.rows.size;
+    useWorld({
+      time: this.#time,
+      disk: () => this.#disk,
+      random: () => this.#nodeRandom.double(),
+      fetch,
+      stored,
+    });
     try {
       this.#setClock();
       this.#traffic.start();
@@ -314,11 +321,11 @@ class Simulation {
   }
 
   get #judged(): readonly Judged[] {
-    const { relayBytes, faults } = this.#plan;
+    const { behindMs, faults } = this.#plan;
     return this.#boards.map((board) => {
       const { hadPowerCut, hadDoubts } = board;
-      // With a relay, readings are so late that the ledger needs a sync before it finds them in the store.
-      const isUnknown = hadPowerCut && relayBytes > 0 && faults.includes('syncs fail');
+      // Readings of hours ago: the ledger needs a sync before it finds them in the store.
+      const isUnknown = hadPowerCut && behindMs > 0 && faults.includes('syncs fail');
       const mayMiss = this.#faults.hadDiskFault || hadPowerCut || hadDoubts;
       return {
         process: board.running!,

@@ -19,6 +19,16 @@ export interface World {
   readonly random: () => number;
   /** Absent: Node's function. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** The readings that the store has. It is alone on its disk, and each needs one byte. */
+  readonly stored?: () => number;
+}
+
+/** The size of the disk of the store, bytes. */
+const STORE_DISK = 1_000_000;
+
+/** The free space of the disk of the store with a number of readings, bytes. */
+export function freeWith(readings: number): number {
+  return STORE_DISK - readings;
 }
 
 let world: World | null = null;
@@ -121,6 +131,7 @@ function sleep(time: VirtualTime, ms: number, value: unknown, signal?: AbortSign
 }
 
 function replaceFiles(): void {
+  const { statfs: realStatfs } = fsPromises;
   replace(fs, {
     mkdirSync: onDisk(fs.mkdirSync, (disk, path: string) => disk.makeFolder(path)),
     readdirSync: onDisk(fs.readdirSync as Call, (disk, path: string) => disk.list(path)),
@@ -156,6 +167,10 @@ function replaceFiles(): void {
       disk.later(() => disk.readFile(path)),
     ),
     unlink: onDisk(fsPromises.unlink, (disk, path: string) => disk.later(() => disk.remove(path))),
+    statfs: ((path: string) =>
+      world?.stored === undefined
+        ? realStatfs(path)
+        : Promise.resolve({ bavail: freeWith(world.stored()), bsize: 1 })) as Call,
   });
 }
 
