@@ -14,10 +14,14 @@ export function hasOnlyDerived(): boolean {
   return process.env[DERIVED] !== undefined;
 }
 
+function derivedCalls(): readonly storage.NativeCall[] {
+  return hasOnlyDerived() ? storage.NATIVE_CALLS : [];
+}
+
 export function openStore(url: string, options: storage.OpenOptions = {}): Promise<storage.Store> {
-  return storage.openStore(url, { native: !hasOnlyDerived(), ...options });
+  return storage.openStore(url, { derived: derivedCalls(), ...options });
 }
 
 export function createStore(url: string): Promise<storage.Store> {
-  return storage.createStore(url, { native: !hasOnlyDerived() });
+  return storage.createStore(url, { derived: derivedCalls() });
 }

@@ -3,6 +3,7 @@ export { type Backend, capabilities } from './backend.ts';
 export * from './context.ts';
 export * from './contract.ts';
 export { type CheckPace, checkTables, type Damage, type LostReadings } from './damage.ts';
+export { NATIVE_CALLS, type NativeCall } from './derived/complete.ts';
 export { STORE_DRIVERS } from './drivers.ts';
 export * from './errors.ts';
 export { type Observe, STORE_OPERATIONS, type StoreGuard, type StoreOperation } from './gate.ts';
@@ -12,6 +13,7 @@ export { decodeReading, encodeReading, seriesPrefix } from './reading-lines.ts';
 export {
   checkStore,
   createStore,
+  nativeCalls,
   type OpenOptions,
   openStore,
   optionsOf,

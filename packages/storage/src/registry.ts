@@ -3,7 +3,7 @@ import type { Backend } from './backend.ts';
 import { type BackendLogger, type BackendModule, silentLogger } from './context.ts';
 import type { Store } from './contract.ts';
 import type { CheckPace, Damage } from './damage.ts';
-import { complete } from './derived/complete.ts';
+import { complete, type NativeCall, nativeCallsOf } from './derived/complete.ts';
 import { loadBackend } from './drivers.ts';
 import { StoreError } from './errors.ts';
 import type { Observe, StoreGuard } from './gate.ts';
@@ -40,8 +40,8 @@ export interface OpenOptions {
   readonly guard?: StoreGuard;
   /** The time in microseconds, for tests. Default: the clock of the computer. */
   readonly clock?: () => number;
-  /** False: without native versions of calls that can be derived. For tests and comparisons: see docs/adr/0002. */
-  readonly native?: boolean;
+  /** Calls without their native versions. For tests and comparisons: see docs/adr/0002. */
+  readonly derived?: readonly NativeCall[];
 }
 
 /**
@@ -56,6 +56,15 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
 }
 
 /**
+ * The calls of which the engine of a URL has native versions.
+ * @throws {StoreError} MISCONFIGURED when the URL is wrong.
+ */
+export async function nativeCalls(url: string): Promise<readonly NativeCall[]> {
+  const parsed = parseUrl(url);
+  return nativeCallsOf((await backendOf(parsed)).create(parsed, { logger: silentLogger }));
+}
+
+/**
  * The store of an engine, with all that is derived for it. It is not open yet.
  *
  * @param redact removes the secrets of the URL from a message of a driver
@@ -65,8 +74,8 @@ export function storeOf(
   options: OpenOptions = {},
   redact = (text: string): string => text,
 ): Store {
-  const { logger = silentLogger, observe = () => {}, clock, guard, native } = options;
-  return wrapStore(complete(backend, native), {
+  const { logger = silentLogger, observe = () => {}, clock, guard, derived } = options;
+  return wrapStore(complete(backend, derived), {
     logger,
     observe,
     redact,

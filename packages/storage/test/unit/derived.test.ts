@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { unknownDevice } from '@tidegauge/readings';
 import { collect, reading, series, T0 } from '../../conformance/data.ts';
-import { complete } from '../../src/derived/complete.ts';
+import { complete, NATIVE_CALLS, nativeCallsOf } from '../../src/derived/complete.ts';
 import { DerivedMarks } from '../../src/derived/marks.ts';
 import { parseUrl } from '../../src/index.ts';
 import type { Mark } from '../../src/rollups/backend-rollups.ts';
@@ -20,7 +20,7 @@ const HOUR_0 = T0 - (T0 % HOUR);
 async function opened(context: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-derived-'));
   const engine = new SqliteBackend(readConfig(parseUrl(`sqlite:${folder}/derived.db`)));
-  const store = complete(engine, false);
+  const store = complete(engine, NATIVE_CALLS);
   await store.open();
   context.after(async () => {
     await store.close();
@@ -55,6 +55,21 @@ test('callers get nothing of what derived parts keep, and do not delete it', asy
   assert.equal((await store.devices.get('silent'))?.city, 'Husum');
   assert.equal(await store.lease('work', 'other', 60_000), false);
   assert.equal((await store.rollups!.countMarks()).marks, 1);
+});
+
+test('each native call of an engine can be derived alone', async (context) => {
+  const { engine } = await opened(context);
+  assert.deepEqual(
+    nativeCallsOf(engine),
+    NATIVE_CALLS.filter((call) => call !== 'rangeOfDevices'),
+  );
+  const part = complete(engine, ['latest', 'units']);
+  await part.readings.write(series('a', 3, 'm'));
+  await part.readings.setUnits([{ device: 'a', metric: 'm', unit: 'V' }]);
+  const native = complete(engine);
+  assert.deepEqual(await part.readings.latest(['a'], 10), await native.readings.latest(['a'], 10));
+  assert.deepEqual(await native.readings.units([{ device: 'a', metric: 'm' }]), [null]);
+  assert.equal(part.rollups, engine.rollups);
 });
 
 test('of marks of one hour, the latest due counts, and any of them can be erased', async (context) => {
