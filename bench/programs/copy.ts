@@ -7,6 +7,7 @@ import { defineConfig, list, oneOf, run } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
+import { startIfAvailable } from '../src/start-if-available.ts';
 
 const COPY = fileURLToPath(new URL('../../apps/copy/src/main.ts', import.meta.url));
 
@@ -58,13 +59,11 @@ export const program = defineBench({
       from = { name, url };
     };
     for (const name of stores ?? STORES) {
-      const places = await startStorePlaces(name).catch((error: Error) => {
-        if (stores !== null) throw error;
-        process.stderr.write(`without ${name}: ${error.message}\n`);
+      const places = await startIfAvailable(name, stores !== null);
+      if (places === null) {
         missing.push(name);
-        return null;
-      });
-      if (places === null) continue;
+        continue;
+      }
       const stopBefore = stopLast;
       stopLast = () => places.stop();
       await step(name, await places.create('chain'));

@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { StoreServer } from '@tidegauge/lab/stores';
 import { showNumber } from '@tidegauge/loadtests/results/show-number';
 import { median } from '@tidegauge/loadtests/results/statistics';
 import { estimate } from '@tidegauge/loadtests/results/student';
 import { textTable } from '@tidegauge/loadtests/results/table';
-import { STORES, startStorePlaces } from '@tidegauge/loadtests/targets/store-places';
+import { STORES } from '@tidegauge/loadtests/targets/store-places';
 import { type Reading, unknownDevice } from '@tidegauge/readings';
 import { defineConfig, list, oneOf, run } from '@tidegauge/service/program';
 import { type NativeCall, nativeCalls, openStore, type Store } from '@tidegauge/storage';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/define-bench.ts';
+import { startIfAvailable } from '../src/start-if-available.ts';
 
 const { quick, rounds, json } = BENCH_SETTINGS;
 const settings = defineConfig({
@@ -49,6 +51,7 @@ interface Setup {
 interface Side {
   readonly store: Store;
   readonly setup: Setup;
+  readonly names: readonly string[];
   calls: number;
   /** Moves the clock of the store, microseconds. */
   ahead: number;
@@ -64,30 +67,26 @@ interface Measured {
 }
 
 const CALLS: Readonly<Record<NativeCall, Measured>> = {
-  latest: { call: ({ store, setup }) => store.readings.latest(namesOf(setup).slice(0, PAGE)) },
+  latest: { call: ({ store, names }) => store.readings.latest(names.slice(0, PAGE)) },
   pages: {
-    async call({ store, setup }) {
+    async call(side) {
       let count = 0;
-      for await (const page of store.readings.pages({
-        ...rangeOf(setup),
-        order: 'asc',
-        limit: setup.readings,
-      }))
-        count += page.length;
+      const query = { ...rangeOf(side), order: 'asc', limit: side.setup.readings } as const;
+      for await (const page of side.store.readings.pages(query)) count += page.length;
       return count;
     },
   },
   // No hour has rollups, so this reads the numbers of a series.
   numbers: {
-    call: async ({ store, setup }) => {
-      const to = Math.ceil(setup.readings / 60) * MINUTE + START;
-      const { rollups } = await store.rollups.read({ ...rangeOf(setup), to, period: 'minute' });
+    call: async (side) => {
+      const to = Math.ceil(side.setup.readings / 60) * MINUTE + START;
+      const { rollups } = await side.store.rollups.read({ ...rangeOf(side), to, period: 'minute' });
       return rollups.length;
     },
   },
   aggregate: {
-    call: async ({ store, setup }) => {
-      const { buckets } = await store.readings.aggregate({ ...rangeOf(setup), bucket: 7 * SECOND });
+    call: async (side) => {
+      const { buckets } = await side.store.readings.aggregate({ ...rangeOf(side), bucket: 7 * SECOND });
       return buckets.length;
     },
   },
@@ -121,16 +120,16 @@ const CALLS: Readonly<Record<NativeCall, Measured>> = {
   },
   units: {
     async call(side) {
-      const { store, setup } = side;
-      const series = namesOf(setup).map((device) => ({ device, metric: METRIC }));
-      const unit = side.calls % 2 === 0 ? 'V' : 'mV';
+      const { store, names, calls } = side;
+      const series = names.map((device) => ({ device, metric: METRIC }));
+      const unit = calls % 2 === 0 ? 'V' : 'mV';
       await store.readings.setUnits(series.map((each) => ({ ...each, unit })));
       return (await store.readings.units(series)).every((found) => found === unit);
     },
   },
   devices: {
-    async call({ store, setup, calls }) {
-      const name = namesOf(setup)[calls % setup.devices]!;
+    async call({ store, setup, names, calls }) {
+      const name = names[calls % names.length]!;
       await store.devices.patch(name, { city: `city ${calls}` });
       await store.devices.get(name);
       return (await store.devices.list({ site: SITE, limit: setup.devices })).length;
@@ -141,7 +140,7 @@ const CALLS: Readonly<Record<NativeCall, Measured>> = {
       const { store, calls } = side;
       const time = ROLLED_UP + calls * DAY;
       const hours = Array.from({ length: 24 }, (_, hour) => time + hour * HOUR);
-      const names = namesOf(side.setup).slice(0, PAGE);
+      const names = side.names.slice(0, PAGE);
       await store.readings.write(
         hours.flatMap((hour) => names.map((device) => readingOf(device, METRIC, hour, 1))),
       );
@@ -186,18 +185,17 @@ export const program = defineBench({
     const results: Result[] = [];
     const missing: string[] = [];
     for (const name of stores ?? STORES) {
-      const places = await startStorePlaces(name).catch((error: Error) => {
-        if (stores !== null) throw error;
+      const places = await startIfAvailable(name, stores !== null);
+      if (places === null) {
         missing.push(name);
-        return null;
-      });
-      if (places === null) continue;
+        continue;
+      }
       context.closers.add(() => places.stop());
       for await (const result of compare(name, places, setup, context)) {
         results.push(result);
         process.stderr.write(`${name} ${result.call}: ${result.ratio.toFixed(2)}\n`);
       }
-      await places.stop();
+      await context.closers.close();
     }
     process.stdout.write(
       textTable([
@@ -212,11 +210,9 @@ export const program = defineBench({
   },
 });
 
-type Places = Awaited<ReturnType<typeof startStorePlaces>>;
-
 async function* compare(
   name: string,
-  places: Places,
+  places: StoreServer,
   setup: Setup,
   context: BenchContext,
 ): AsyncGenerator<Result> {
@@ -284,10 +280,11 @@ async function timed(
 
 /** A store with registered devices and readings, none of which is in rollups. */
 async function filled(url: string, setup: Setup, derived: readonly NativeCall[]): Promise<Side> {
-  const side = { setup, calls: 0, ahead: 0 };
+  const names = namesOf(setup);
+  const side = { setup, names, calls: 0, ahead: 0 };
   const store = await openStore(url, { derived, clock: () => Date.now() * 1000 + opened.ahead });
   const opened: Side = Object.assign(side, { store });
-  for (const name of namesOf(setup)) await store.devices.put({ ...unknownDevice(name), site: SITE });
+  for (const name of names) await store.devices.put({ ...unknownDevice(name), site: SITE });
   for (const batch of batchesOf(setup, START)) await store.readings.write(batch);
   return opened;
 }
@@ -297,8 +294,8 @@ function namesOf({ devices }: Setup): readonly string[] {
 }
 
 /** One series, and its times. */
-function rangeOf(setup: Setup) {
-  return { device: namesOf(setup)[0]!, metric: METRIC, from: START, to: START + setup.readings * SECOND };
+function rangeOf({ setup, names }: Side) {
+  return { device: names[0]!, metric: METRIC, from: START, to: START + setup.readings * SECOND };
 }
 
 function* batchesOf(setup: Setup, start: number): Generator<readonly Reading[]> {

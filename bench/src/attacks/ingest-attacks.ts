@@ -12,6 +12,7 @@ import { Client, type ClientOptions } from './client.ts';
 export const ATTACKER = 'attacker';
 const WINDOW = 50;
 const BIG = 100_000;
+/** The times of `deliveries` are within so many seconds before the start. */
 const DELIVERED_SECONDS = 400_000_000;
 
 function attackerOf({ password }: Target, n: number, tls: boolean, addresses: number): ClientOptions {
@@ -255,9 +256,9 @@ const deliveries: Attack = async (target) => {
     [target.api, '/api/v2/write?bucket=attack&precision=s'],
   ] as const;
   const start = Math.floor(Date.now() / 1000) - DELIVERED_SECONDS;
-  let n = 0;
+  let sent = 0;
   // Bodies that are refused advance the time too, so it begins again before it is in the future.
-  const line = () => `m,device=d v=1 ${start + (n++ % DELIVERED_SECONDS)}`;
+  const line = () => `m,device=d v=1 ${start + (sent++ % DELIVERED_SECONDS)}`;
   const lines = (): string => Array.from({ length: 10_000 }, line).join('\n');
   await Promise.all(
     Array.from({ length: 100 }, (_, n) => {

@@ -93,8 +93,10 @@ export class ModelStore {
   /** A store for one process. It is not open yet. */
   create(options?: OpenOptions, change = (engine: Backend): Backend => engine): Store {
     const store = storeOf(change(this.#engine()), options);
+    // Without a limit nobody needs them, and each access to a changed store takes time.
+    if (this.#mostRows === null) return store;
     const expire: Store['readings']['expire'] = (before, pace) => {
-      if (this.#mostRows !== null) this.expiries.push({ before, at: this.#time.wall * 1000 });
+      this.expiries.push({ before, at: this.#time.wall * 1000 });
       return store.readings.expire(before, pace);
     };
     return changedStore(store, { readings: { ...store.readings, expire } });
