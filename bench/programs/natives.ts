@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { StoreServer } from '@tidegauge/lab/stores';
+import { gatherStatistics } from '@tidegauge/loadtests/loading/gather-statistics';
 import { showNumber } from '@tidegauge/loadtests/results/show-number';
 import { median } from '@tidegauge/loadtests/results/statistics';
 import { estimate } from '@tidegauge/loadtests/results/student';
@@ -7,13 +7,17 @@ import { textTable } from '@tidegauge/loadtests/results/table';
 import { STORES } from '@tidegauge/loadtests/targets/store-places';
 import { type Reading, unknownDevice } from '@tidegauge/readings';
 import { defineConfig, list, oneOf, run } from '@tidegauge/service/program';
-import { type NativeCall, nativeCalls, openStore, type Store } from '@tidegauge/storage';
+import { NATIVE_CALLS, type NativeCall, nativeCalls, openStore, type Store } from '@tidegauge/storage';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/define-bench.ts';
 import { startIfAvailable } from '../src/start-if-available.ts';
 
 const { quick, rounds, json } = BENCH_SETTINGS;
 const settings = defineConfig({
   stores: { kind: list(oneOf(STORES)), help: 'The stores. Default: all.' },
+  calls: {
+    kind: list(oneOf(NATIVE_CALLS)),
+    help: 'The calls. Default: all of which a store has a native version.',
+  },
   quick,
   rounds,
   json,
@@ -33,6 +37,10 @@ const ROLLED_UP = START - 300 * DAY;
 const METRICS = ['humidity', 'pressure', 'temperature', 'voltage'] as const;
 const METRIC = METRICS[0];
 const SITE = 'north';
+/** A device with many readings of one metric. It is not registered. */
+const LONG = 'long';
+/** Seconds that a range of many devices covers: what a page about them shows. */
+const SHOWN = 10;
 const BATCH = 5000;
 /** Devices of a page of the API. */
 const PAGE = 50;
@@ -44,6 +52,8 @@ interface Setup {
   readonly devices: number;
   /** Of each of the four series of a device, one a second. */
   readonly readings: number;
+  /** Of the series whose readings are read as a whole, one a second. */
+  readonly long: number;
   readonly rounds: number;
 }
 
@@ -71,7 +81,7 @@ const CALLS: Readonly<Record<NativeCall, Measured>> = {
   pages: {
     async call(side) {
       let count = 0;
-      const query = { ...rangeOf(side), order: 'asc', limit: side.setup.readings } as const;
+      const query = { ...rangeOf(side), order: 'asc', limit: side.setup.long } as const;
       for await (const page of side.store.readings.pages(query)) count += page.length;
       return count;
     },
@@ -79,8 +89,7 @@ const CALLS: Readonly<Record<NativeCall, Measured>> = {
   // No hour has rollups, so this reads the numbers of a series.
   numbers: {
     call: async (side) => {
-      const to = Math.ceil(side.setup.readings / 60) * MINUTE + START;
-      const { rollups } = await side.store.rollups.read({ ...rangeOf(side), to, period: 'minute' });
+      const { rollups } = await side.store.rollups.read({ ...rangeOf(side), period: 'minute' });
       return rollups.length;
     },
   },
@@ -98,15 +107,10 @@ const CALLS: Readonly<Record<NativeCall, Measured>> = {
     },
   },
   rangeOfDevices: {
-    async call({ store, setup: { readings } }) {
+    async call({ store }) {
       let count = 0;
-      const query = {
-        metric: METRIC,
-        from: START,
-        to: START + readings * SECOND,
-        limit: BATCH,
-        order: 'asc',
-      } as const;
+      const part = { from: START, to: START + SHOWN * SECOND, limit: BATCH };
+      const query = { ...part, metric: METRIC, order: 'asc' } as const;
       for await (const _ of store.readings.rangeOfDevices({ site: SITE }, query)) count++;
       return count;
     },
@@ -179,23 +183,33 @@ export const program = defineBench({
   check: ({ rounds, quick }): Setup => ({
     devices: quick ? 10 : 100,
     readings: quick ? 60 : 250,
+    long: quick ? 600 : 18_000,
     rounds: rounds ?? (quick ? 2 : 15),
   }),
-  async run({ stores }, setup, context) {
+  async run({ stores, calls }, setup, context) {
     const results: Result[] = [];
     const missing: string[] = [];
     for (const name of stores ?? STORES) {
-      const places = await startIfAvailable(name, stores !== null);
-      if (places === null) {
-        missing.push(name);
-        continue;
+      // Each call has a new server: HBase has no room for many databases at once.
+      for (let index = 0, left = true; left; index += 1) {
+        const places = await startIfAvailable(name, stores !== null);
+        if (places === null) {
+          missing.push(name);
+          break;
+        }
+        context.closers.add(() => places.stop());
+        const url = await places.create('native');
+        const measured = (await nativeCalls(url)).filter((call) => calls?.includes(call) ?? true);
+        const call = measured[index];
+        left = index + 1 < measured.length;
+        if (call !== undefined) {
+          const urls = { native: url, derived: await places.create('derived') };
+          const result = { store: name, call, ...(await compare(call, urls, setup, context)) };
+          results.push(result);
+          process.stderr.write(`${name} ${call}: ${result.ratio.toFixed(2)}\n`);
+        }
+        await context.closers.close();
       }
-      context.closers.add(() => places.stop());
-      for await (const result of compare(name, places, setup, context)) {
-        results.push(result);
-        process.stderr.write(`${name} ${result.call}: ${result.ratio.toFixed(2)}\n`);
-      }
-      await context.closers.close();
     }
     process.stdout.write(
       textTable([
@@ -210,23 +224,19 @@ export const program = defineBench({
   },
 });
 
-async function* compare(
-  name: string,
-  places: StoreServer,
+async function compare(
+  call: NativeCall,
+  urls: { readonly native: string; readonly derived: string },
   setup: Setup,
   context: BenchContext,
-): AsyncGenerator<Result> {
-  const url = await places.create('native');
-  const native = await filled(url, setup, []);
+): Promise<Omit<Result, 'store' | 'call'>> {
+  const native = await filled(urls.native, setup, []);
   try {
-    // Those that change what others read are last.
-    for (const call of await nativeCalls(url)) {
-      const derived = await filled(await places.create(`derived_${call}`.toLowerCase()), setup, [call]);
-      try {
-        yield { store: name, call, ...(await inTurns(call, native, derived, context)) };
-      } finally {
-        await derived.store.close();
-      }
+    const derived = await filled(urls.derived, setup, [call]);
+    try {
+      return await inTurns(call, native, derived, context);
+    } finally {
+      await derived.store.close();
     }
   } finally {
     await native.store.close();
@@ -286,6 +296,8 @@ async function filled(url: string, setup: Setup, derived: readonly NativeCall[])
   const opened: Side = Object.assign(side, { store });
   for (const name of names) await store.devices.put({ ...unknownDevice(name), site: SITE });
   for (const batch of batchesOf(setup, START)) await store.readings.write(batch);
+  for (const batch of longBatchesOf(setup)) await store.readings.write(batch);
+  await gatherStatistics(url);
   return opened;
 }
 
@@ -293,9 +305,16 @@ function namesOf({ devices }: Setup): readonly string[] {
   return Array.from({ length: devices }, (_, number) => `device-${String(number).padStart(4, '0')}`);
 }
 
-/** One series, and its times. */
-function rangeOf({ setup, names }: Side) {
-  return { device: names[0]!, metric: METRIC, from: START, to: START + setup.readings * SECOND };
+/** The long series, and its times. */
+function rangeOf({ setup }: Side) {
+  return { device: LONG, metric: METRIC, from: START, to: START + setup.long * SECOND };
+}
+
+function* longBatchesOf({ long }: Setup): Generator<readonly Reading[]> {
+  for (let start = 0; start < long; start += BATCH) {
+    const numbers = Array.from({ length: Math.min(BATCH, long - start) }, (_, index) => start + index);
+    yield numbers.map((number) => readingOf(LONG, METRIC, START + number * SECOND, number / 8));
+  }
 }
 
 function* batchesOf(setup: Setup, start: number): Generator<readonly Reading[]> {

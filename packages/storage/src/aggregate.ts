@@ -21,15 +21,39 @@ export interface Fold extends Sum {
  * changes them.
  */
 export async function foldBuckets(readings: AsyncIterable<Reading>, bucket: number): Promise<Bucket[]> {
-  const folds = new Map<number, Fold>();
-  for await (const { time, value } of readings) {
-    if (typeof value !== 'number') continue;
-    const start = Math.floor(time / bucket) * bucket;
-    const fold = folds.get(start);
-    if (fold === undefined) folds.set(start, foldOf(value));
+  const folds = new BucketFolds(bucket);
+  for await (const { time, value } of readings) if (typeof value === 'number') folds.add(time, value);
+  return folds.buckets();
+}
+
+/** Times and values of some numeric readings of a series. */
+export type NumbersPage = readonly (readonly [time: number, value: number])[];
+
+/** As `foldBuckets`, from pages of times and values. */
+export async function foldNumbers(pages: AsyncIterable<NumbersPage>, bucket: number): Promise<Bucket[]> {
+  const folds = new BucketFolds(bucket);
+  for await (const page of pages) for (const [time, value] of page) folds.add(time, value);
+  return folds.buckets();
+}
+
+class BucketFolds {
+  readonly #bucket: number;
+  readonly #folds = new Map<number, Fold>();
+
+  constructor(bucket: number) {
+    this.#bucket = bucket;
+  }
+
+  add(time: number, value: number): void {
+    const start = Math.floor(time / this.#bucket) * this.#bucket;
+    const fold = this.#folds.get(start);
+    if (fold === undefined) this.#folds.set(start, foldOf(value));
     else addValue(fold, value);
   }
-  return [...folds].sort(([a], [b]) => a - b).map(([time, fold]) => ({ time, ...figuresOf(fold) }));
+
+  buckets(): Bucket[] {
+    return [...this.#folds].sort(([a], [b]) => a - b).map(([time, fold]) => ({ time, ...figuresOf(fold) }));
+  }
 }
 
 export function foldOf(value: number): Fold {
@@ -57,31 +81,6 @@ export function figuresOf({ count, min, max, sum, lost }: Fold): Figures {
 }
 
 type Figures = Omit<Bucket, 'time'>;
-
-/**
- * Joins the buckets of consecutive parts of one series. Neighbours with the same time are parts of one bucket.
- */
-export function mergeBuckets(parts: readonly Bucket[]): Bucket[] {
-  const merged: Bucket[] = [];
-  for (const part of parts) {
-    const last = merged.at(-1);
-    if (last?.time !== part.time) {
-      merged.push(part);
-      continue;
-    }
-    const count = last.count + part.count;
-    const sum = last.sum + part.sum;
-    merged[merged.length - 1] = {
-      time: part.time,
-      count,
-      min: Math.min(last.min, part.min),
-      max: Math.max(last.max, part.max),
-      mean: sum / count,
-      sum,
-    };
-  }
-  return merged;
-}
 
 /** Adds a value. A sum that has left the range of doubles stays infinite. */
 export function addSum(fold: Sum, value: number): void {

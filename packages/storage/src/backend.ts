@@ -1,4 +1,5 @@
 import type { Reading } from '@tidegauge/readings';
+import type { NumbersPage } from './aggregate.ts';
 import type {
   AggregateQuery,
   Bucket,
@@ -38,7 +39,7 @@ export interface NativeReadings extends Pick<ReadingStore, 'setUnits' | 'units' 
    * Times and values of the numeric readings of a series in [from, to), in pages of bounded size, in any order. An engine
    * has it if it is faster than `range`.
    */
-  numbers(query: NumbersQuery): AsyncIterable<readonly (readonly [time: number, value: number])[]>;
+  numbers(query: NumbersQuery): AsyncIterable<NumbersPage>;
   /** Computes buckets from the readings. Ordered by time. */
   aggregate(query: AggregateQuery): Promise<Bucket[] | null>;
   /** Computes groups from the readings. */

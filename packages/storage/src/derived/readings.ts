@@ -1,6 +1,6 @@
 import { forEach } from '@tidegauge/parallel';
 import type { Reading } from '@tidegauge/readings';
-import { foldBuckets } from '../aggregate.ts';
+import { foldBuckets, foldNumbers } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import type { BackendReadings, CompleteReadings, CoreReadings, NativeReadings } from '../backend.ts';
 import type { DeviceStore, Pace } from '../contract.ts';
@@ -67,6 +67,8 @@ export function completeReadings(
       const found = await engine.aggregate?.(query);
       if (found != null) return found;
       const { device, metric, from, to, bucket } = query;
+      if (engine.numbers !== undefined)
+        return foldNumbers(engine.numbers({ device, metric, from, to }), bucket);
       const all = { device, metric, from, to, order: 'asc', limit: Number.MAX_SAFE_INTEGER } as const;
       return foldBuckets(engine.range(all), bucket);
     },

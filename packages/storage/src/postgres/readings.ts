@@ -39,8 +39,7 @@ import { fromReadings, READING_COLUMNS, toBucket, toGroup, toReading } from './m
 import { type Series, SeriesDictionary } from './series.ts';
 
 // The most rows in one transaction of a deletion.
-const EXPIRE_ROWS = 5000;
-const EXPIRE_SERIES = 1000;
+const DELETE_ROWS = 5000;
 // Series that are read at the same time, where one statement cannot read them.
 const SERIES_AT_ONCE = 4;
 // Series that one statement of `latest` reads.
@@ -291,21 +290,6 @@ export class PostgresReadings implements BackendReadings {
     return rows.map(([device, metric, ...row]) => toReading(device as string, metric as string, row));
   }
 
-  /**
-   * Deletes by series, because the key begins with it, in bounded parts, so that writes can run in between.
-   */
-  async expire(before: number, pace?: Pace): Promise<number> {
-    let expired = 0;
-    for (let last = 0, size = EXPIRE_SERIES; size === EXPIRE_SERIES; ) {
-      const sql = 'select id from series where id > $1 order by id limit $2';
-      const { rows } = await this.#db.run('calls', sql, [last, EXPIRE_SERIES]);
-      for (const [id] of rows as [number][]) expired += await this.#deleteOf(id, 0, before, pace);
-      size = rows.length;
-      last = (rows.at(-1)?.[0] as number | undefined) ?? last;
-    }
-    return expired;
-  }
-
   async delete({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery, pace?: Pace): Promise<number> {
     let deleted = 0;
     const series = allSeries(metric, (after, limit) => this.#dictionary.of(device, metric, limit, after));
@@ -320,7 +304,7 @@ export class PostgresReadings implements BackendReadings {
     const sql = 'delete from readings where series = $1 and time >= $2 and time < $3';
     let deleted = 0;
     for (;;) {
-      const { rows } = await this.#db.run('calls', place, [series, from, to, EXPIRE_ROWS]);
+      const { rows } = await this.#db.run('calls', place, [series, from, to, DELETE_ROWS]);
       const bound = rows[0]?.[0] as number | undefined;
       const { count } = await this.#db.run('calls', sql, [series, from, bound ?? to]);
       deleted += count;

@@ -15,7 +15,6 @@ const CAPABILITIES = capabilities({
   atomicBatches: true,
   maxBatch: 5000,
   writers: 1,
-  serverAggregates: true,
   orderedScan: true,
 });
 

@@ -1,6 +1,6 @@
 import { QUALITIES, type Quality, type Reading } from '@tidegauge/readings';
 
-export { fromField, fromPatch, toBucket, toDevice } from '../sql-mapping.ts';
+export { fromField, fromPatch, toDevice } from '../sql-mapping.ts';
 
 /** The values of a row. */
 export type Row = readonly unknown[];

@@ -1,11 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
-import { addValue, type Fold, figuresOf, foldOf, mergeBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import type { BackendReadings, NumbersQuery } from '../backend.ts';
 import type {
-  AggregateQuery,
-  Bucket,
   DeleteQuery,
   Order,
   Pace,
@@ -28,7 +25,7 @@ import { Blocks, unlessDamaged } from './blocks.ts';
 import { Compactor } from './compactor.ts';
 import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
-import { fromQuality, type Row, readingColumns, toBucket, toReading } from './mapping.ts';
+import { fromQuality, type Row, readingColumns, toReading } from './mapping.ts';
 import { ARRIVALS, SLOTS } from './schema.ts';
 import { SeriesDictionary } from './series.ts';
 import { isLoose, shrink, shrinkSome } from './shrink.ts';
@@ -44,9 +41,6 @@ const EXPIRE_SERIES = 500;
 const EXPIRE_BLOCKS = 8;
 // Readings in one page of numbers, about 1 ms.
 const NUMBERS_ROWS = 1000;
-// Readings in one part of an aggregate, about 3 ms, and its blocks.
-const AGGREGATE_ROWS = 5000;
-const AGGREGATE_BLOCKS = 4;
 /** A pass over all series looks for rows to move to blocks at the start, and when so many readings were stored: 4 MB. */
 const COMPACT_READINGS = 100_000;
 
@@ -96,16 +90,6 @@ const NUMBERS = `
   order by time limit ?5`;
 
 const SERIES = 'select id, metric from series where device = ?';
-// Numbers are bound as doubles, but this must be a division of integers.
-const AGGREGATE = `
-  select time / cast(?1 as integer) * cast(?1 as integer) as time, count(*) as count,
-    min(value) as min, max(value) as max, avg(value) as mean, sum(value) as sum
-  from (
-    select time, value from readings where series = ?2 and time >= ?3 and time < ?4
-    union all
-    select time, value from recent where slot in (?5, ${ARRIVALS}) and series = ?2 and time >= ?3 and time < ?4
-  )
-  where typeof(value) = 'real' group by 1 order by 1`;
 const DELETE_READINGS = `
   delete from readings where series = ?1 and time >= ?2 and time < ?3 and time < coalesce(
     (select time from readings where series = ?1 and time >= ?2 order by time limit 1 offset ?4), ?3)`;
@@ -115,10 +99,6 @@ const DELETE_RECENT = `
 const EXPIRE_RECENT = `
   delete from recent where (slot, time, series) in (
     select slot, time, series from recent where slot = ? and time < ? limit ?)`;
-const PART_END_READINGS = `
-  select time from readings where series = ? and time >= ? and time < ? order by time limit 1 offset ?`;
-const PART_END_RECENT = `
-  select time from recent where slot = ? and series = ? and time >= ? and time < ? order by time limit 1 offset ?`;
 
 interface SeriesRow {
   readonly id: number;
@@ -344,60 +324,6 @@ export class SqliteReadings implements BackendReadings {
       const rows = await this.#db.run(() => this.#db.statement(DEVICES).all(last, limit));
       return rows.map(({ device }) => device as string);
     });
-  }
-
-  /** Computes in parts of a bounded number of readings, so that no statement blocks this thread for long. */
-  async aggregate(query: AggregateQuery): Promise<Bucket[]> {
-    const { device, metric, to, bucket } = query;
-    const [series] = await this.#seriesOf(device, metric);
-    if (series === undefined) return [];
-    const { id } = series;
-    const parts: Bucket[] = [];
-    for (let from = query.from; from < to; ) {
-      await this.#db.pause();
-      const start = from;
-      const part = await this.#db.read(() => {
-        const end = this.#partEnd(id, start, to);
-        const rows = this.#db
-          .statement(AGGREGATE)
-          .all(bucket, id, start, end, id % SLOTS)
-          .map(toBucket);
-        return { buckets: [...rows, ...this.#blockBuckets(id, start, end, bucket)], end };
-      });
-      parts.push(...part.buckets.sort((a, b) => a.time - b.time));
-      from = part.end;
-    }
-    return mergeBuckets(parts);
-  }
-
-  #blockBuckets(id: number, from: number, to: number, bucket: number): Bucket[] {
-    const folds = new Map<number, Fold>();
-    this.#blocks.eachNumber(id, from, to, (time, value) => {
-      const start = Math.floor(time / bucket) * bucket;
-      const fold = folds.get(start);
-      if (fold === undefined) folds.set(start, foldOf(value));
-      else addValue(fold, value);
-    });
-    return [...folds].map(([time, fold]) => ({ time, ...figuresOf(fold) }));
-  }
-
-  /**
-   * The time after the next `AGGREGATE_ROWS` readings of a series in its slot or in `readings`, or after the next
-   * `AGGREGATE_BLOCKS`. `to` if fewer are left. Arrivals are few.
-   */
-  #partEnd(series: number, from: number, to: number): number {
-    const ends = [
-      this.#db.statement(PART_END_READINGS).get(series, from, to, AGGREGATE_ROWS),
-      this.#db.statement(PART_END_RECENT).get(series % SLOTS, series, from, to, AGGREGATE_ROWS),
-    ];
-    const times = ends.flatMap((row) => (row === undefined ? [] : [row.time as number]));
-    let end = from;
-    for (let blocks = 0; blocks < AGGREGATE_BLOCKS; blocks += 1) {
-      const block = this.#blocks.next(series, end, to);
-      if (block === null) return Math.min(to, ...times);
-      end = block.last + 1;
-    }
-    return Math.min(to, end, ...times);
   }
 
   groups(query: RowGroupQuery): Promise<RowGroups> {
