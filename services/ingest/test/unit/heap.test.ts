@@ -43,7 +43,10 @@ test('the heap stays small while objects live for a time', async (context) => {
 });
 
 test('the heap stays near its share of the limit of memory when most of that is in use', async (context) => {
-  const [limited, bounded] = [await largestHeap(HELD, 'limited'), await largestHeap(HELD, 'bounded')];
+  // When V8 collects garbage depends on the time too.
+  const least = async (way: string) =>
+    Math.min(...(await Promise.all([1, 2, 3].map(() => largestHeap(HELD, way)))));
+  const [limited, bounded] = [await least('limited'), await least('bounded')];
   context.diagnostic(`${limited.toFixed()} MiB with a limit, ${bounded.toFixed()} MiB without`);
   assert.ok(limited < 0.9 * bounded, `${limited} MiB with a limit, ${bounded} MiB without`);
 });
