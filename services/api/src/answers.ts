@@ -33,7 +33,7 @@ export interface AnswerLimits {
   readonly clientBytes: number;
 }
 
-/** For a process with 128 MiB of memory. */
+/** For a process with 160 MiB of memory. */
 const LIMITS: AnswerLimits = { reads: 4, bytes: 8 * 2 ** 20, clientBytes: 4 * 2 ** 20 };
 
 /** Items that are read in pages. A page can be empty. */

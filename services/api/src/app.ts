@@ -67,7 +67,7 @@ const ACCESS_BODY_LIMIT = 4 * 1024;
 const ROUTE_BODY_LIMIT = 256 * 1024;
 /** What the JSON of routes and queries may have. A parsed value takes far more memory than its bytes. */
 const SMALL_JSON = { values: 10_000, depth: 32 };
-/** Memory for request bodies, bytes. They fit an API with 128 MiB. One client gets half of it. */
+/** Memory for request bodies, bytes. They fit an API with 160 MiB. One client gets half of it. */
 const BODY_BYTES = 8 * 1024 * 1024;
 
 const PUBLIC: Rule = { scope: 'public', limitsDevices: true };

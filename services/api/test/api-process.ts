@@ -28,7 +28,7 @@ export async function startLimitedApi(
 ): Promise<LimitedApi> {
   const limit = limitMemory(bytes);
   // As in the image (stacks/images/tidegauge/Dockerfile).
-  const memory = { MALLOC_ARENA_MAX: '1' };
+  const memory = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072' };
   const args = [...NODE_FLAGS, '--max-old-space-size=56', ...WATCH_FLAGS, 'services/api/src/main.ts'];
   const port = Promise.withResolvers<number>();
   let log = '';

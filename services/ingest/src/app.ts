@@ -41,6 +41,7 @@ import { diskWrites } from './disk-writes.ts';
 import { explainRequest, notValid, routesOfRequest } from './explain-request.ts';
 import { Explanations } from './explanations.ts';
 import { linesRequest, takeLines } from './lines.ts';
+import { BOUNDS } from './memory.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
 import { causesOf } from './quarantine-causes.ts';
@@ -63,8 +64,6 @@ const PAGE = { preset: 100, most: 1000 };
 const ROUTE_BODY_LIMIT = 128 * 1024;
 /** Largest body of an explanation, bytes. Larger messages are explained by tidegauge explain. */
 const EXPLAIN_BODY_LIMIT = 256 * 1024;
-/** Memory for the bodies of requests, bytes, at least two of the largest. One client gets half of it. */
-const BODY_BYTES = 8 * 1024 * 1024;
 
 export interface AppOptions {
   readonly pipeline: Pipeline;
@@ -107,7 +106,8 @@ export function createApp(options: AppOptions): Express {
 function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const { pipeline, quarantine, router, instance } = options;
   const start: Start = { since: formatTime(Date.now() * 1000), writes: diskWrites() ?? 0 };
-  const bodyBytes = Math.max(BODY_BYTES, 2 * options.maxPayload);
+  // One client gets half of it, so it is two of the largest at least.
+  const bodyBytes = Math.max(BOUNDS.bodies, 2 * options.maxPayload);
   const budget = byteBudget(bodyBytes, bodyBytes / 2, options.maxPayload, true);
   const payload = rawBody(options.maxPayload, true);
   const steps = stepHandlers(options);

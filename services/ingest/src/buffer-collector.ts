@@ -1,11 +1,10 @@
 import { collectGarbage, collectNewGarbage } from './heap.ts';
+import { BOUNDS } from './memory.ts';
 
 const EVERY_BYTES = 8 * 1024 * 1024;
 /** Messages from this size on are not freed by a minor collection. */
 const LARGE_BYTES = 128 * 1024;
 const EVERY_LARGE_BYTES = 16 * 1024 * 1024;
-/** Unused buffers that may exist at a time, in addition to those of messages in flight. */
-const GARBAGE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Runs V8's garbage collector so that the buffers of received messages are freed. Without it V8 lets 64 MiB of
@@ -19,7 +18,7 @@ export class BufferCollector {
 
   /** @param maxInFlightBytes bytes that messages in flight may hold */
   constructor(maxInFlightBytes: number) {
-    this.#mostBuffers = maxInFlightBytes + GARBAGE_BYTES;
+    this.#mostBuffers = maxInFlightBytes + BOUNDS.unusedBuffers;
   }
 
   /** Call it for each received message. */

@@ -4,6 +4,7 @@ import type { Logger } from '@tidegauge/service';
 import { isRetryable, type Store, StoreError, type WriteEffort, type WriteResult } from '@tidegauge/storage';
 import { Backoff } from './backoff.ts';
 import { ByteCache } from './byte-cache.ts';
+import { BOUNDS } from './memory.ts';
 
 /** Rows that the store rejects permanently, by their index in the batch. */
 export type Rejections = ReadonlyMap<number, StoreError>;
@@ -18,9 +19,6 @@ export interface CommitResult {
 const READS_AT_ONCE = 16;
 
 const NONE: Rejections = new Map();
-
-/** Memory for the names of registered devices: 17,000 to 35,000 names of 20 characters. */
-const KNOWN_BYTES = 4 * 1024 * 1024;
 
 /** The store has rejected or not answered writes for longer than the caller waits. */
 export class StoreUnavailable extends Error {}
@@ -51,7 +49,7 @@ export class Committer {
   readonly #logger: Logger;
   readonly #signal: AbortSignal;
   readonly #registerNames: (names: readonly string[]) => Promise<void>;
-  readonly #known = new ByteCache<true>(KNOWN_BYTES, () => 0);
+  readonly #known = new ByteCache<true>(BOUNDS.knownDevices, () => 0);
   /** The number of successful writes. */
   #writes = 0;
   /** Rows given up after unexpected errors since the last successful write. */

@@ -1,7 +1,7 @@
-import { totalmem } from 'node:os';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { memoryLimit } from './memory.ts';
 
 /**
  * The old space may grow by this share between two full collections. With V8's default it grows to several times what
@@ -54,13 +54,6 @@ export function keepHeapSmall(limit = memoryLimit()): void {
   new PerformanceObserver((list) => {
     if (list.getEntries().some(isFullCollection)) onFullCollection();
   }).observe({ entryTypes: ['gc'] });
-}
-
-/** Bytes that this process may have: the limit of its control group, or the memory of the machine. */
-function memoryLimit(): number {
-  // Without a limit it is 0 or huge, depending on the version of Node.
-  const limit = process.constrainedMemory();
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
 function isFullCollection(entry: object): boolean {

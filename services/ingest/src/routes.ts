@@ -11,6 +11,7 @@ import {
 } from '@tidegauge/readings';
 import { ByteCache } from './byte-cache.ts';
 import { copyString } from './copy-string.ts';
+import { BOUNDS } from './memory.ts';
 import { RouteNotes } from './route-notes.ts';
 import type { FilterOptions } from './series-filter.ts';
 import { SeriesUnits } from './series-units.ts';
@@ -64,8 +65,6 @@ export interface ResolvedTopic {
   readonly error: DecodeError | null;
 }
 
-/** Memory of the topic cache: about 25,000 topics of 40 characters. */
-const CACHE_BYTES = 8 * 1024 * 1024;
 /** Approximate bytes of a cached topic besides its names. */
 const RESOLVED_BYTES = 120;
 /** Approximate memory of a captured level besides its text, in characters. */
@@ -107,7 +106,7 @@ export class Router {
   #leaving: readonly Route[] = [];
   #all: readonly Route[] = [];
   #templates = '';
-  #cache = new ByteCache<ResolvedTopic>(CACHE_BYTES, bytesOf);
+  #cache = new ByteCache<ResolvedTopic>(BOUNDS.resolvedTopics, bytesOf);
 
   /** The zone of the site. */
   readonly zone: string | null;
@@ -187,7 +186,7 @@ export class Router {
   }
 
   #begin(): void {
-    this.#cache = new ByteCache(CACHE_BYTES, bytesOf);
+    this.#cache = new ByteCache(BOUNDS.resolvedTopics, bytesOf);
     this.#all = [...this.#routes, ...this.#leaving];
     for (const { notes } of this.#all) notes.onUnit = this.units.note;
     this.#templates = shortList(this.#routes.map((route) => route.template.template));

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { firstLevelOf, type Reading } from '@tidegauge/readings';
 import { copyString } from './copy-string.ts';
+import { BOUNDS } from './memory.ts';
 
 const SECOND_US = 1_000_000;
 const YEAR_US = 365 * 86_400 * SECOND_US;
@@ -25,8 +26,6 @@ const RATE_TOLERANCE = 0.1;
 /** How long before its first time another start of a clock can be: a sensor does not always send at once. */
 const START_MARGIN_US = 3600 * SECOND_US;
 
-/** Memory of all clocks. */
-const MAX_BYTES = 8 * 1024 * 1024;
 /** Memory of a clock without its name and messages, and of a message in it. */
 const CLOCK_BYTES = 500;
 const MESSAGE_BYTES = 220;
@@ -230,8 +229,8 @@ export class SensorClocks {
    * longest.
    */
   #shrink(): void {
-    if (this.#bytes <= MAX_BYTES) return;
-    const target = (MAX_BYTES * 3) / 4;
+    if (this.#bytes <= BOUNDS.sensorClocks) return;
+    const target = (BOUNDS.sensorClocks * 3) / 4;
     const all = [...this.#clients.values()];
     const bytesAt = (level: number) => all.reduce((sum, { bytes }) => sum + Math.min(bytes, level), 0);
     let level = all.reduce((most, { bytes }) => Math.max(most, bytes), 0);

@@ -1,6 +1,7 @@
 import type { Reading, ReadingValue } from '@tidegauge/readings';
 import { ByteCache } from './byte-cache.ts';
 import { copyString } from './copy-string.ts';
+import { BOUNDS } from './memory.ts';
 
 /** Which readings of a route are worth storing. */
 export interface FilterOptions {
@@ -27,8 +28,6 @@ const SKEW_US = 60_000_000;
 /** The time of a series whose last kept reading was not stored. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** Memory for the last kept readings: about 40,000 series with names of 20 characters. */
-const STATE_BYTES = 8 * 1024 * 1024;
 /** Bytes of a number with its time. */
 const LAST_BYTES = 48;
 
@@ -44,7 +43,7 @@ const LAST_BYTES = 48;
 export class SeriesFilter {
   readonly #last: ByteCache<Last>;
 
-  constructor(maxBytes = STATE_BYTES) {
+  constructor(maxBytes = BOUNDS.filterStates) {
     this.#last = new ByteCache(
       maxBytes,
       ({ value }) => LAST_BYTES + (typeof value === 'string' ? 2 * value.length : 0),

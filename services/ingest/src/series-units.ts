@@ -3,9 +3,8 @@ import { type Logger, Seldom } from '@tidegauge/service';
 import type { SeriesName, SeriesUnit, Store } from '@tidegauge/storage';
 import { ByteCache } from './byte-cache.ts';
 import { copyString } from './copy-string.ts';
+import { BOUNDS } from './memory.ts';
 
-/** Memory for the units that the store has: about 12,000 to 25,000 series with names of 20 characters. */
-const KNOWN_BYTES = 4 * 1024 * 1024;
 /** Approximate bytes of a unit besides its text. */
 const UNIT_BYTES = 32;
 /** Units that one call of the store reads or writes. */
@@ -23,7 +22,7 @@ export const NO_UNITS: readonly SeriesUnit[] = [];
 export class SeriesUnits {
   /** Series whose stored unit was replaced by another one since the start. */
   changes = 0;
-  readonly #known = new ByteCache<string>(KNOWN_BYTES, (unit) => UNIT_BYTES + 2 * unit.length);
+  readonly #known = new ByteCache<string>(BOUNDS.knownUnits, (unit) => UNIT_BYTES + 2 * unit.length);
   #fresh: SeriesUnit[] = [];
   readonly #log = new Seldom(LOG_EVERY_MS);
 

@@ -1,8 +1,7 @@
 import { firstLevelOf, type Reading } from '@tidegauge/readings';
 import { DeviceShares } from './device-shares.ts';
+import { BOUNDS } from './memory.ts';
 
-/** Memory for the newest time of each device. A client has as much as is free. */
-const MAX_BYTES = 8 * 1024 * 1024;
 /** Bytes of a device, and of a client, besides its name. */
 const ENTRY_BYTES = 100;
 /** Clients without memory for all of their devices that are known. With as many, all messages wait for the spool. */
@@ -57,5 +56,5 @@ export function isBehind(readings: readonly Reading[], newest: ReadonlyMap<strin
 }
 
 function newShares(): DeviceShares {
-  return new DeviceShares(MAX_BYTES, (client) => ENTRY_BYTES + 2 * client.length);
+  return new DeviceShares(BOUNDS.spooledDevices, (client) => ENTRY_BYTES + 2 * client.length);
 }

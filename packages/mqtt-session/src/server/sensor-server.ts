@@ -37,7 +37,7 @@ const SWEEP_MS = 1000;
 const KEEP_ALIVE_PROBE_MS = 60_000;
 const SESSIONS_PER_CONNECTION = 10;
 /** Bytes of wills that become due during a pause, and of each besides its topic and payload. */
-const MAX_WAITING_WILL_BYTES = 4 * 1024 * 1024;
+const MAX_WAITING_WILL_BYTES = 1024 * 1024;
 const WILL_BYTES = 400;
 
 /**
@@ -46,7 +46,7 @@ const WILL_BYTES = 400;
  */
 const MAX_ENTERING = 32;
 /** Connections that have ended, and wait until their client has read the last packet. */
-const MAX_LEAVING = 64;
+const MAX_LEAVING = 32;
 /** Bytes that a connection buffers when it is not read, besides one chunk of the socket. */
 const HIGH_WATER_MARK = 16 * 1024;
 /** Of the sockets of clients. */

@@ -67,7 +67,7 @@ export interface SessionsOptions {
 }
 
 /** Bytes of wills that wait for their delay, of all sessions. A client has as much as is free. */
-const MAX_WILL_BYTES = 4 * 1024 * 1024;
+const MAX_WILL_BYTES = 1024 * 1024;
 /**
  * Stored QoS 2 messages without PUBREL, of all sessions; of one client half as many. About 32 bytes each. Beyond it, the
  * largest sessions of this client end, or of the client with the most.

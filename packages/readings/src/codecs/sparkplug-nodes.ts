@@ -1,7 +1,7 @@
 import type { BirthNames, SparkplugMetric } from './sparkplug-payload.ts';
 
 /** Default memory for births. */
-const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 /** The part of the memory that is free after some nodes were removed: 1/16. */
 const ROOM = 16;
 /** Nodes whose last rebirth request is remembered. */

@@ -2,6 +2,7 @@ import { ANNOTATION_METRIC, type Reading } from '@tidegauge/readings';
 import { ByteCache } from '../byte-cache.ts';
 import { copyString } from '../copy-string.ts';
 import { DeviceShares } from '../device-shares.ts';
+import { BOUNDS } from '../memory.ts';
 import { type AlertRule, concernsDevice, concernsMetric, isOfDevice, isSameRule } from './rule.ts';
 import { type AlertKind, type Change, type Clock, Watch } from './watch.ts';
 
@@ -9,7 +10,6 @@ import { type AlertKind, type Change, type Clock, Watch } from './watch.ts';
  * Memory for devices, series and watches: about 15,000 devices with one metric and three rules. A client has as much as is
  * free.
  */
-const MAX_BYTES = 16 * 1024 * 1024;
 const CLIENT_BYTES = 100;
 const DEVICE_BYTES = 360;
 const SERIES_BYTES = 180;
@@ -86,7 +86,7 @@ export class Evaluator {
   #series = 0;
   #pass = 0;
 
-  constructor(rules: readonly AlertRule[], events: EvaluatorEvents, maxBytes = MAX_BYTES) {
+  constructor(rules: readonly AlertRule[], events: EvaluatorEvents, maxBytes = BOUNDS.alertStates) {
     this.#rules = rules;
     this.#events = events;
     this.#shares = new DeviceShares(maxBytes, (client) => CLIENT_BYTES + 2 * client.length);

@@ -1,8 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
+import { BOUNDS } from '../memory.ts';
 import { readingBytes } from '../reading-bytes.ts';
 
-/** Memory of readings that wait for their rules. */
-const MAX_BYTES = 4 * 1024 * 1024;
 /** Readings that are taken in one turn of the event loop: about 0.3 ms. */
 const SLICE = 1000;
 
@@ -33,7 +32,7 @@ export class ReadingQueue {
 
   constructor(options: ReadingQueueOptions) {
     this.#options = options;
-    this.#maxBytes = options.maxBytes ?? MAX_BYTES;
+    this.#maxBytes = options.maxBytes ?? BOUNDS.alertReadings;
   }
 
   get bytes(): number {

@@ -1,4 +1,4 @@
-import type { ClientConnection, ClientHandle, Receipt } from '@tidegauge/mqtt-session/server';
+import type { ClientConnection, ClientHandle, Receipt, ServerLimits } from '@tidegauge/mqtt-session/server';
 import { SensorServer } from '@tidegauge/mqtt-session/server';
 import {
   type Config,
@@ -14,6 +14,7 @@ import {
 } from '@tidegauge/service';
 import { AckDemand } from '../ack-demand.ts';
 import type { Delivery, Origin } from '../delivery.ts';
+import { BOUNDS } from '../memory.ts';
 import type { MessageSource } from '../message-source.ts';
 import type { Pipeline } from '../pipeline.ts';
 import { MAX_TOPIC_BYTES } from '../routes.ts';
@@ -33,11 +34,12 @@ interface Address {
 export const PORTS = { mqtt: 1883, mqtts: 8883 };
 /** For TLS and CONNECT. A sensor on a slow link needs seconds. */
 const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECTIONS = 500;
+/** Memory of a connection with TLS: 60 KiB, and up to 100 KiB more under load. */
+const TLS_BYTES = 160 * 1024;
 /** Unacknowledged messages of a connection, and their bytes. A commit takes milliseconds, so more gains nothing. */
 const RECEIVE_MAXIMUM = 1000;
 const IN_FLIGHT_BYTES = 2 ** 20;
-/** Packets of all connections that have arrived in part. They fit the 192 MiB of a board with 1 GB. */
-const PARTIAL_BYTES = 8 * 2 ** 20;
 /** A session has only the numbers of QoS 2 messages. */
 const SESSION_EXPIRY_S = 86_400;
 
@@ -79,14 +81,13 @@ export class DirectSource implements MessageSource {
         onRefused: (event) => refusals.note(event),
       },
       {
-        maxConnections: config.listenMaxConnections,
-        maxConnectionsPerClient: config.listenMaxPerLogin,
+        ...connectionsOf(config, this.#files !== null),
         connectTimeoutMs: CONNECT_TIMEOUT_MS,
         maximumPacketSize: config.maxPayload,
         maximumTopicBytes: MAX_TOPIC_BYTES,
         receiveMaximum: RECEIVE_MAXIMUM,
         maxInFlightBytes: IN_FLIGHT_BYTES,
-        maxPartialBytes: Math.max(PARTIAL_BYTES, config.maxPayload),
+        maxPartialBytes: Math.max(BOUNDS.partialPackets, config.maxPayload),
         maximumSessionExpirySeconds: SESSION_EXPIRY_S,
       },
       clientOf,
@@ -187,6 +188,16 @@ function addressOf(url: string): Address {
   const isTls = protocol === 'mqtts:';
   const host = hostname.replace(/^\[|\]$/g, '');
   return { url, host, port: Number(port || (isTls ? PORTS.mqtts : PORTS.mqtt)), isTls };
+}
+
+/** The bounds on the number of connections. */
+function connectionsOf(
+  { listenMaxConnections, listenMaxPerLogin }: Config<typeof settings>,
+  isTls: boolean,
+): Pick<ServerLimits, 'maxConnections' | 'maxConnectionsPerClient'> {
+  const fitting = isTls ? Math.min(CONNECTIONS, Math.floor(BOUNDS.connections / TLS_BYTES)) : CONNECTIONS;
+  const maxConnections = listenMaxConnections ?? fitting;
+  return { maxConnections, maxConnectionsPerClient: listenMaxPerLogin ?? Math.ceil(maxConnections / 2) };
 }
 
 function filesOf(

@@ -29,13 +29,10 @@ export const DIRECT_SETTINGS = defineConfig({
   },
   listenMaxConnections: {
     kind: integer(1, 100_000),
-    // With TLS each takes 60 KiB, and up to 100 KiB more under load: 500 fit the 192 MiB of a board with 1 GB.
-    default: '500',
-    help: 'Most connections. Then the login with the most loses one for another login.',
+    help: 'Most connections. Then the login with the most loses one for another login. Default: 500. With TLS and less than 480 MiB of memory, fewer: 268 with 256 MiB.',
   },
   listenMaxPerLogin: {
     kind: integer(1, 100_000),
-    default: '250',
-    help: 'Most connections of one login, or of one address without a login.',
+    help: 'Most connections of one login, or of one address without a login. Default: half of all.',
   },
 });

@@ -2,6 +2,7 @@ import { firstLevelOf, type GapDocument, now } from '@tidegauge/readings';
 import { inTurns } from '@tidegauge/service';
 import { copyString } from '../copy-string.ts';
 import { DeviceShares } from '../device-shares.ts';
+import { BOUNDS } from '../memory.ts';
 import { RangeSet } from './range-set.ts';
 
 /** Boots that are tracked for each device, including the current one. */
@@ -12,8 +13,6 @@ const BOOTS_REMEMBERED = 8;
  * Memory for devices and boots, and for their missing ranges. 97,000 devices of 40 clients with names of 20 characters fit: a
  * test measures it. A client has as much as is free.
  */
-const MAX_DEVICE_BYTES = 32 * 1024 * 1024;
-const MAX_GAP_BYTES = 8 * 1024 * 1024;
 /** Memory of a client, without its name. */
 const CLIENT_BYTES = 40;
 /** Memory of a device with one boot, and of a boot, without their names. */
@@ -168,7 +167,7 @@ export class SequenceLedger {
   today = 0;
   readonly #devices = new Map<string, Device>();
   /** Memory of devices and boots. */
-  readonly #shares = new DeviceShares(MAX_DEVICE_BYTES, (client) => CLIENT_BYTES + textBytes(client));
+  readonly #shares = new DeviceShares(BOUNDS.sequences, (client) => CLIENT_BYTES + textBytes(client));
   #since = now();
   #nextId = 0;
   #lastExpiry = 0;
@@ -628,7 +627,7 @@ export class SequenceLedger {
   #resize(entry: Boot, before: number): void {
     if (entry.gaps?.ranges === 0) entry.gaps = null;
     this.#gapBytes += gapBytes(entry.gaps) - before;
-    if (this.#gapBytes > MAX_GAP_BYTES) this.#shrinkGaps();
+    if (this.#gapBytes > BOUNDS.sequenceGaps) this.#shrinkGaps();
   }
 
   /** Halves the memory of ranges: the clients with the most lose theirs. */
@@ -648,7 +647,7 @@ export class SequenceLedger {
       .sort((a, b) => b.bytes - a.bytes);
     const sumAt = (limit: number) => largest.reduce((sum, { bytes }) => sum + Math.min(bytes, limit), 0);
     let share = largest[0]!.bytes;
-    while (sumAt(share) > MAX_GAP_BYTES / 2) share /= 2;
+    while (sumAt(share) > BOUNDS.sequenceGaps / 2) share /= 2;
     for (const { boots } of largest) this.#shrinkTo(boots, share);
   }
 
@@ -657,13 +656,13 @@ export class SequenceLedger {
    * the boots that were added last.
    */
   #shrinkTo(boots: Boot[], bytes: number): void {
-    if (this.#gapBytes <= MAX_GAP_BYTES / 2) return;
+    if (this.#gapBytes <= BOUNDS.sequenceGaps / 2) return;
     let most = boots.reduce((largest, { gaps }) => Math.max(largest, gaps!.ranges), 0);
     while (most > 1 && bytesAt(boots, most) > bytes) most >>= 1;
     for (const entry of boots) if (entry.gaps!.ranges > most) this.#giveUpOldest(entry, most);
     let left = bytesAt(boots, most);
     for (const entry of boots.reverse()) {
-      if (left <= bytes || this.#gapBytes <= MAX_GAP_BYTES / 2) return;
+      if (left <= bytes || this.#gapBytes <= BOUNDS.sequenceGaps / 2) return;
       left -= gapBytes(entry.gaps);
       this.#giveUpOldest(entry, 0);
     }
