@@ -4,6 +4,7 @@ import type { Access } from './access/access.ts';
 import { Hosts } from './access/hosts.ts';
 import type { Rule, Scope } from './access/principal.ts';
 import { openAccess } from './access/settings.ts';
+import { AnswerMemory } from './answer-memory.ts';
 import { guardBrowsers, securityHeaders } from './guards.ts';
 import { isLoopback } from './http.ts';
 import type { Logger } from './logger.ts';
@@ -41,6 +42,8 @@ export interface ServiceAppOptions extends OperationOptions {
   readonly allowedHosts?: readonly string[];
   /** Sites whose pages may use the service with a key. Default: none. */
   readonly corsOrigins?: readonly string[];
+  /** Bounds the memory of answers. Default: of this application alone. */
+  readonly answers?: AnswerMemory;
   /** The service's own requests. */
   readonly operations?: readonly ServiceOperation[];
 }
@@ -55,6 +58,7 @@ export function createServiceApp(options: ServiceAppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
+  (options.answers ?? serviceAnswers()).bound(app);
   const access = accessOf(options);
   if (access !== null) app.use((request, response, next) => access.begin(request, response, next));
   app.use(securityHeaders, guardBrowsers(new Hosts(listen, allowedHosts), corsOrigins));
@@ -69,6 +73,11 @@ export function createServiceApp(options: ServiceAppOptions): Express {
   app.use(routesOf(operations, guard));
   app.use(guard(unknown), notFound, problemHandler(logger));
   return app;
+}
+
+/** The memory of answers of an operator's port, whose largest are pages of half a MiB. */
+export function serviceAnswers(): AnswerMemory {
+  return new AnswerMemory({ bytes: 4 * 2 ** 20, clientBytes: 2 * 2 ** 20 });
 }
 
 const METRICS: Rule = { scope: 'metrics', limitsDevices: false };

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Reading } from '@tidegauge/readings';
-import { Problem, senderOf, Turns } from '@tidegauge/service';
+import { AnswerMemory, type AnswerMemoryLimits, Turns, tooManyAnswers } from '@tidegauge/service';
 import type { YcsbRecord } from '@tidegauge/storage';
 import { endOfTurn } from './end-of-turn.ts';
 import { beginJson, sendJson } from './send-json.ts';
@@ -25,12 +25,9 @@ const QUERIES = 2;
  */
 export type ReadCost = 'page' | 'scan' | 'query';
 
-export interface AnswerLimits {
+export interface AnswerLimits extends AnswerMemoryLimits {
   /** Largest number of concurrent reads of the cost `page`, and of the cost `scan`. */
   readonly reads: number;
-  /** Memory for answers that are larger than one part and not yet sent, bytes: in total, and of one client. */
-  readonly bytes: number;
-  readonly clientBytes: number;
 }
 
 /** For a process with 160 MiB of memory. */
@@ -71,15 +68,13 @@ export interface List<T> {
  * parts, and the memory of large answers that are being sent is limited.
  */
 export class Answers {
-  readonly #limits: AnswerLimits;
+  readonly memory: AnswerMemory;
   /** Each cost has its own places, and each client a share of them. */
   readonly #turns: Readonly<Record<ReadCost, Turns>>;
-  readonly #clients = new Map<string, number>();
-  #bytes = 0;
 
   constructor(limits: Partial<AnswerLimits> = {}) {
-    this.#limits = { ...LIMITS, ...limits };
-    const { reads } = this.#limits;
+    const { reads, ...memory } = { ...LIMITS, ...limits };
+    this.memory = new AnswerMemory(memory);
     this.#turns = { page: new Turns(reads), scan: new Turns(reads), query: new Turns(QUERIES) };
   }
 
@@ -107,7 +102,7 @@ export class Answers {
    * @throws {Problem} 503 when too many large answers are being sent
    */
   async text(response: ServerResponse, type: string, bytes: number, pieces: Iterable<string>): Promise<void> {
-    this.reserve(response, bytes);
+    this.memory.reserve(response, bytes);
     const late = setTimeout(() => response.destroy(), LIST_MS);
     response.once('close', () => clearTimeout(late));
     response.setHeader('Content-Type', type);
@@ -116,20 +111,6 @@ export class Answers {
       if (response.destroyed) return;
     }
     response.end();
-  }
-
-  /**
-   * Reserves memory for an answer of `bytes` until the response closes. Answers of up to one part need none.
-   *
-   * @throws {Problem} 503 when too many large answers are being sent
-   */
-  reserve(response: ServerResponse, bytes: number): void {
-    if (!this.fits(response, bytes)) throw busy();
-  }
-
-  /** Like `reserve`, but returns false when the memory is not available. */
-  fits(response: ServerResponse, bytes: number): boolean {
-    return bytes <= PART_BYTES || this.#take(response, bytes);
   }
 
   async #send<T>(response: ServerResponse, list: List<T>, parts: Parts<T>): Promise<void> {
@@ -146,11 +127,11 @@ export class Answers {
     const paged = next !== undefined;
     const end = () => ({ ...(paged ? { next: cursor() } : {}), ...rest?.() });
     const size = held?.() ?? parts.size;
-    const goesOn = parts.goesOn && this.#take(response, Math.max(STREAM_BYTES, size));
+    const goesOn = parts.goesOn && this.memory.fits(response, Math.max(STREAM_BYTES, size));
     if (!goesOn) {
-      if (parts.goesOn && !paged) throw busy();
+      if (parts.goesOn && !paged) throw tooManyAnswers();
       // A part has one item more than fits, which can be large.
-      if (size > 2 * PART_BYTES && !this.#take(response, size)) throw busy();
+      if (size > 2 * PART_BYTES) this.memory.reserve(response, size);
       const text = JSON.stringify({ [name]: part.map(toDocument), ...end() });
       await endOfTurn();
       sendJson(response, text);
@@ -187,23 +168,6 @@ export class Answers {
       part = await readNext();
       if (part === null || response.destroyed) return;
     }
-  }
-
-  #take(response: ServerResponse, bytes: number): boolean {
-    const client = senderOf(response);
-    const own = this.#clients.get(client) ?? 0;
-    // An answer that is larger than the limit is sent when it is the only one.
-    if (own > 0 && own + bytes > this.#limits.clientBytes) return false;
-    if (this.#bytes > 0 && this.#bytes + bytes > this.#limits.bytes) return false;
-    this.#bytes += bytes;
-    this.#clients.set(client, own + bytes);
-    response.once('close', () => {
-      this.#bytes -= bytes;
-      const rest = this.#clients.get(client)! - bytes;
-      if (rest > 0) this.#clients.set(client, rest);
-      else this.#clients.delete(client);
-    });
-    return true;
   }
 }
 
@@ -284,11 +248,6 @@ function drained(response: ServerResponse): Promise<void> {
     if (response.destroyed) resolve();
     else response.on('drain', done).on('close', done);
   });
-}
-
-function busy(): Problem {
-  const detail = 'Too many large answers are being sent. Send the request again later, or request less.';
-  return new Problem(503, 'Too many large answers at once', detail, { retryAfter: 1 });
 }
 
 /** Approximate memory of a reading, bytes: an object with short fields, and texts of up to two bytes per character. */

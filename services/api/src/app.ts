@@ -15,6 +15,7 @@ import {
   type Rule,
   type SharedAccess,
   securityHeaders,
+  Turns,
 } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import express, { type Request, type Response } from 'express';
@@ -22,7 +23,7 @@ import { Answers } from './answers.ts';
 import { BackupClient } from './backup-client.ts';
 import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
-import { dispatch } from './dispatch.ts';
+import { dispatch, type Handlers } from './dispatch.ts';
 import { exportHandlers } from './export/handlers.ts';
 import { fastLane, handedBody, handedLists } from './fast-lane.ts';
 import { httpMetrics } from './http-metrics.ts';
@@ -67,6 +68,11 @@ const ACCESS_BODY_LIMIT = 4 * 1024;
 const ROUTE_BODY_LIMIT = 256 * 1024;
 /** What the JSON of routes and queries may have. A parsed value takes far more memory than its bytes. */
 const SMALL_JSON = { values: 10_000, depth: 32 };
+/**
+ * Requests to ingest at once, other than deliveries: each client has half. An answer has up to half a MiB, and is in memory
+ * several times while it is merged.
+ */
+const ASKING = 4;
 /** Memory for request bodies, bytes. They fit an API with 160 MiB. One client gets half of it. */
 const BODY_BYTES = 8 * 1024 * 1024;
 
@@ -121,6 +127,9 @@ export function createApp(dependencies: AppDependencies): App {
     dependencies.shared ?? null,
   );
   const answers = new Answers({ reads: config.listReads });
+  answers.memory.bound(app);
+  const asking = new Turns(ASKING);
+  const asked = (handlers: Handlers) => inTurns(asking, handlers);
   const hosts = new Hosts(config.httpListen, config.allowedHosts ?? [], config.httpTlsCert ?? null);
   const cursors = new Cursors(config.apiToken);
   const readings = readingHandlers(store, ingest, cursors, answers);
@@ -174,15 +183,15 @@ export function createApp(dependencies: AppDependencies): App {
     ...exportHandlers(store, answers, logger),
     ...deviceHandlers(store, cursors, answers),
     ...recordHandlers(store, lane, answers),
-    ...ledgerHandlers(ingest),
-    ...quarantineHandlers(ingest, cursors),
-    ...alertHandlers(ingest, cursors),
-    ...explainHandlers(ingest),
+    ...asked(ledgerHandlers(ingest)),
+    ...asked(quarantineHandlers(ingest, cursors)),
+    ...asked(alertHandlers(ingest, cursors)),
+    ...asked(explainHandlers(ingest)),
     ...liveHandlers(live),
     ...sessionHandlers(access),
     ...keyHandlers(config.apiKeys ?? null, access),
-    ...passwordHandlers(ingest),
-    ...retentionHandlers(ingest),
+    ...asked(passwordHandlers(ingest)),
+    ...asked(retentionHandlers(ingest)),
     ...backupHandlers(new BackupClient(config.backup ?? null, config.backupToken ?? null)),
     ...auditHandlers(access.audit),
     ...openTsdbHandlers(store, answers),
@@ -219,4 +228,12 @@ async function storeProblem(store: Store): Promise<string | null> {
   } catch (error) {
     return translate(error)?.detail ?? 'The store failed; the log of this service has the reason.';
   }
+}
+
+function inTurns(turns: Turns, handlers: Handlers): Handlers {
+  const entries = Object.entries(handlers).map(([id, handler]): [string, Handlers[string]] => [
+    id,
+    async (call, response) => void (await turns.run(response, async () => handler(call, response))),
+  ]);
+  return Object.fromEntries(entries);
 }

@@ -101,7 +101,7 @@ export function fastLane(options: FastLaneOptions): FastLane {
       const body = JSON.stringify({ key, fields });
       if (body.length > SMALL_ANSWER) {
         keepPrincipal(response, principal);
-        if (!answers.fits(response, 2 * body.length)) return pass();
+        if (!answers.memory.fits(response, 2 * body.length)) return pass();
       }
       await endOfTurn();
       sendJson(response, body);

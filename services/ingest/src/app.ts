@@ -16,6 +16,7 @@ import {
 } from '@tidegauge/readings';
 import {
   type Access,
+  type AnswerMemory,
   byteBudget,
   ConfigError,
   createServiceApp,
@@ -30,6 +31,7 @@ import {
   type Scope,
   type ServiceOperation,
   senderOf,
+  serviceAnswers,
 } from '@tidegauge/service';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { type AlertFiles, alertOperations } from './alerts/alert-operations.ts';
@@ -45,7 +47,7 @@ import { BOUNDS } from './memory.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
 import { causesOf } from './quarantine-causes.ts';
-import { itemText } from './quarantine-item.ts';
+import { ITEM_BYTES, itemText } from './quarantine-item.ts';
 import { checkTaking, stepHandlers, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
 import { type RelayOperationOptions, relayOperations } from './relay/operations.ts';
@@ -97,13 +99,14 @@ export interface AppOptions {
 
 /** Ingest's own HTTP application, for operators, Prometheus and the API. It does not listen. */
 export function createApp(options: AppOptions): Express {
-  return createServiceApp({ ...options, operations: ingestOperations(options) });
+  const answers = serviceAnswers();
+  return createServiceApp({ ...options, answers, operations: ingestOperations(options, answers) });
 }
 
 /**
  * The requests of ingest's port. Their names and scopes are those of the API's requests for the same.
  */
-function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
+function ingestOperations(options: AppOptions, answers: AnswerMemory): readonly ServiceOperation[] {
   const { pipeline, quarantine, router, instance } = options;
   const start: Start = { since: formatTime(Date.now() * 1000), writes: diskWrites() ?? 0 };
   // One client gets half of it, so it is two of the largest at least.
@@ -146,6 +149,7 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const getItem: RequestHandler = async (request, response) => {
     const id = idOf(options, request);
     const document = quarantine.find(id) ?? notThere(options, request);
+    answers.reserve(response, ITEM_BYTES);
     response.type('json');
     // A failure means that the client disconnected or the item was discarded. Both ends are closed then, so there is
     // no client to answer.

@@ -7,7 +7,7 @@ const AMPLE = 768 * MIB;
 /** Bounds of tables, caches and buffers, MiB. docs/access.md has what happens at each of them. */
 const MOST = {
   /** Connections of sensors with TLS. */
-  connections: 126,
+  connections: 120,
   /** Packets of sensors that have arrived in part. */
   partialPackets: 8,
   /** Bodies of HTTP requests. */

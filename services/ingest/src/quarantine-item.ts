@@ -2,7 +2,9 @@ import type { QuarantineDocument } from '@tidegauge/readings';
 import type { Quarantine } from './quarantine.ts';
 
 /** Payload bytes in memory at a time. A multiple of 3, so that the base64 texts of the pieces can be joined. */
-const PART_BYTES = 384 * 1024;
+const PART_BYTES = 96 * 1024;
+/** Memory of an answer with an item: the document, and a piece in its forms. */
+export const ITEM_BYTES = 4 * PART_BYTES;
 
 /**
  * An item as JSON with its payload in base64, in pieces, so that a client that reads slowly holds one piece in

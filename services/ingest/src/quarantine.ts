@@ -51,7 +51,7 @@ type Journal = 'WAL' | 'TRUNCATE';
 /** Rows that one step of a pass reads at most. */
 const WALK_ROWS = 10_000;
 /** A page ends with the item that brings it to this size. */
-const LIST_BYTES = 1024 * 1024;
+const LIST_BYTES = 512 * 1024;
 /** The smallest bound on the file: empty tables take some pages too. */
 const LEAST_FILE_BYTES = 16 * PAGE_BYTES;
 /** Bytes of old items that a share loses before the largest one is searched again. */

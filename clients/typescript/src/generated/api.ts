@@ -774,7 +774,7 @@ export interface paths {
          *     would hold them, with units and ignored fields; or the reason why it would go to quarantine, and the setting that
          *     changes that. Nothing is stored or counted. With `format` or `route`, it is read as if the routes file had that.
          *     Formats whose messages depend on each other are read as after a restart, without earlier messages.
-         *     The body has at most 256 KiB and 10,000 values of JSON. One client has one explanation at a time.
+         *     The body has at most 256 KiB and 10,000 values of JSON. One client has two explanations at a time.
          */
         post: operations["explain"];
         delete?: never;

@@ -46,7 +46,7 @@ export async function sendExport(
       return part;
     });
   // Before the first part is read: a refusal costs nothing then.
-  answers.reserve(response, format.bytes);
+  answers.memory.reserve(response, format.bytes);
   let part = await read();
   if (part === null) return;
   const body = new Body(response, gzip, patienceMs);

@@ -59,7 +59,7 @@ export function recordHandlers(store: Store, lane: FastLane, answers: Answers): 
       const { fields: names = null } = queryOf<ScanParameters>(call);
       const found = await result(call, () => records.read(table, key, names));
       const fields = found ?? missingRecord(table, key);
-      answers.reserve(response, sizeOfRecord({ key, fields }));
+      answers.memory.reserve(response, sizeOfRecord({ key, fields }));
       sendJson(response, JSON.stringify({ key, fields }));
     },
     insertRecord: async (call, response) => {

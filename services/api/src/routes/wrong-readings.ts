@@ -45,7 +45,7 @@ export function wrongReadingHandlers(store: Store, ingest: IngestClient, answers
       const range = spanOf(query, now());
       const found = await answers.read(response, 'scan', () => findWrongReadings(store, series, range));
       if (found === null) return;
-      answers.reserve(response, WRONG_BYTES * found.readings.length);
+      answers.memory.reserve(response, WRONG_BYTES * found.readings.length);
       const readings = found.readings.map((each) => ({ ...each, time: formatTime(each.time) }));
       response.json({ readings, complete: found.complete });
     },

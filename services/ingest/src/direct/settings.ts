@@ -29,7 +29,7 @@ export const DIRECT_SETTINGS = defineConfig({
   },
   listenMaxConnections: {
     kind: integer(1, 100_000),
-    help: 'Most connections. Then the login with the most loses one for another login. Default: 500. With TLS and less than 480 MiB of memory, fewer: 268 with 256 MiB.',
+    help: 'Most connections. Then the login with the most loses one for another login. Default: 500. With TLS and less than 480 MiB of memory, fewer: 256 with 256 MiB.',
   },
   listenMaxPerLogin: {
     kind: integer(1, 100_000),

@@ -18,7 +18,7 @@ const FIXED = {
   httpConnections: 512 * 10 * KIB,
   wills: 2 * MIB,
   unreleased: 262_144 * 32,
-  sessions: 268 * 10 * 2 * KIB,
+  sessions: 256 * 10 * 2 * KIB,
   logins: 3 * MIB,
   resends: 4 * MIB,
   activeAlerts: 10_000 * 700,
@@ -26,7 +26,9 @@ const FIXED = {
   sparkplugBirths: 8 * MIB,
   replay: 4 * MIB,
   spoolSegment: 4 * MIB,
-  quarantine: 5 * MIB,
+  answers: 4 * MIB,
+  /** Messages that wait for their file, and one page. */
+  quarantine: 4.5 * MIB,
   relayedBodies: 4 * MIB,
 };
 

@@ -1,0 +1,71 @@
+import type { ServerResponse } from 'node:http';
+import type { Express, Response } from 'express';
+import { senderOf } from './access/index.ts';
+import { Problem } from './problem.ts';
+
+/** Answers of up to this size need no reservation, bytes. */
+const SMALL_BYTES = 32 * 1024;
+
+export interface AnswerMemoryLimits {
+  /** Memory for large answers that are not yet sent, bytes: in total, and of one client. */
+  readonly bytes: number;
+  readonly clientBytes: number;
+}
+
+/** Bounds the memory of large answers, for any number of clients that do not read them. */
+export class AnswerMemory {
+  readonly #limits: AnswerMemoryLimits;
+  readonly #clients = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(limits: AnswerMemoryLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Reserves memory for an answer of `bytes` until the response closes.
+   *
+   * @throws {Problem} 503 when too many large answers are being sent
+   */
+  reserve(response: ServerResponse, bytes: number): void {
+    if (!this.fits(response, bytes)) throw tooManyAnswers();
+  }
+
+  /** Like `reserve`, but returns false when the memory is not available. */
+  fits(response: ServerResponse, bytes: number): boolean {
+    if (bytes <= SMALL_BYTES) return true;
+    const client = senderOf(response);
+    const own = this.#clients.get(client) ?? 0;
+    // An answer that is larger than the limit is sent when it is the only one.
+    if (own > 0 && own + bytes > this.#limits.clientBytes) return false;
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#limits.bytes) return false;
+    this.#bytes += bytes;
+    this.#clients.set(client, own + bytes);
+    response.once('close', () => {
+      this.#bytes -= bytes;
+      const rest = this.#clients.get(client)! - bytes;
+      if (rest > 0) this.#clients.set(client, rest);
+      else this.#clients.delete(client);
+    });
+    return true;
+  }
+
+  /** Has `send` and `json` of an application reserve the memory of what they send. */
+  bound(app: Express): void {
+    const { response } = app as unknown as { readonly response: Response };
+    const send = response.send;
+    const reserve = (to: Response, body: unknown) => {
+      if (typeof body === 'string') this.reserve(to, Buffer.byteLength(body));
+      else if (body instanceof Uint8Array) this.reserve(to, body.length);
+    };
+    response.send = function (this: Response, body) {
+      reserve(this, body);
+      return send.call(this, body);
+    };
+  }
+}
+
+export function tooManyAnswers(): Problem {
+  const detail = 'Too many large answers are being sent. Send the request again later, or request less.';
+  return new Problem(503, 'Too many large answers at once', detail, { retryAfter: 1 });
+}
