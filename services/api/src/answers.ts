@@ -31,7 +31,7 @@ export interface AnswerLimits extends AnswerMemoryLimits {
 }
 
 /** For a process with 160 MiB of memory. */
-const LIMITS: AnswerLimits = { reads: 4, bytes: 8 * 2 ** 20, clientBytes: 4 * 2 ** 20 };
+export const LIMITS: AnswerLimits = { reads: 4, bytes: 8 * 2 ** 20, clientBytes: 4 * 2 ** 20 };
 
 /** Items that are read in pages. A page can be empty. */
 export class Pages<T> {

@@ -72,9 +72,9 @@ const SMALL_JSON = { values: 10_000, depth: 32 };
  * Requests to ingest at once, other than deliveries: each client has half. An answer has up to half a MiB, and is in memory
  * several times while it is merged.
  */
-const ASKING = 4;
+export const ASKING = 4;
 /** Memory for request bodies, bytes. They fit an API with 160 MiB. One client gets half of it. */
-const BODY_BYTES = 8 * 1024 * 1024;
+export const BODY_BYTES = 8 * 1024 * 1024;
 
 const PUBLIC: Rule = { scope: 'public', limitsDevices: true };
 /** Writers of InfluxDB send queries too, such as CREATE DATABASE. They are answered without data. */

@@ -28,7 +28,7 @@ const FEW_CLIENTS = 10;
 const TURN_MS = 5;
 /** About a minute at 300 readings/s. A client that comes back later reads what it missed from the store. */
 const RING_READINGS = 20_000;
-const RING_BYTES = 8 * 2 ** 20;
+export const RING_BYTES = 8 * 2 ** 20;
 
 /**
  * Sends the live feeds of all ingest processes to many clients.
