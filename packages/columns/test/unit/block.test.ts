@@ -14,6 +14,11 @@ const number = fc.oneof(
   fc.float({ noNaN: true }),
   fc.integer(),
   fc.integer({ min: -9999, max: 9999 }).map((whole) => whole / 100),
+  // Beside decimals and powers of two.
+  fc.integer({ min: -9999, max: 9999 }).map((whole) => whole * 0.1),
+  fc.tuple(fc.integer({ min: -1074, max: 1023 }), fc.integer({ min: -9, max: 9 })).map(([power, steps]) => {
+    return 2 ** power * (1 + steps * Number.EPSILON);
+  }),
   fc.constantFrom(0, -0, 1, 0.1, 0.1 + 0.2, 5e-324, -5e-324, 1e300, Number.MAX_VALUE, -MOST, 2 ** 53),
   fc.constantFrom(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY),
 );
@@ -100,6 +105,8 @@ describe('a block', () => {
       decimals: (index) => Math.round(2000 + 300 * Math.sin(index / 50)) / 100,
       singles: (index) => Math.fround(Math.sin(index / 50)),
       doubles: (index) => Math.sin(index / 50),
+      computed: (index) => (index % 500) * 0.1,
+      'computed with outliers': (index) => (index % 100 === 3 ? -0 : (index % 500) * 0.01),
       negative: (index) => -1 - Math.abs(Math.sin(index / 50)) * 1e-7,
       texts: (index) => ['on', 'off', 'unknown'][index % 3]!,
       mixed: (index) => (index % 10 === 0 ? 'error' : index),
@@ -128,6 +135,12 @@ describe('a block', () => {
       Number(Math.fround(Math.round(700 + 100 * Math.sin(index * index)) / 100).toPrecision(8));
     const repeated = regular(2048, printed);
     assert.ok(bytes(printed) < 1.2, `${bytes(printed)}`);
+    // A gateway multiplies by 0.1, and a program read eight digits with an error in the last place.
+    const whole = (index: number) => Math.round(700 + 100 * Math.sin(index * index));
+    const computed = (index: number) => whole(index) * 0.1;
+    assert.ok(bytes(computed) < 1.5, `${bytes(computed)}`);
+    const readAgain = (index: number) => printed(index) * (index % 3 === 0 ? 1 + Number.EPSILON : 1);
+    assert.ok(bytes(readAgain) < 1.6, `${bytes(readAgain)}`);
     assert.deepEqual(decoded(encodeBlock(repeated)), repeated);
     // A single outlier costs little.
     const columns = regular(2048, () => 21.5);
