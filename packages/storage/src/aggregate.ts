@@ -1,4 +1,3 @@
-import type { Reading } from '@tidegauge/readings';
 import type { Bucket } from './contract.ts';
 
 /** A sum of values with Neumaier's compensation. */
@@ -16,41 +15,34 @@ export interface Fold extends Sum {
 }
 
 /**
- * Computes the buckets of one series, for engines that do not aggregate. Readings can be in any order; buckets are
- * ordered by time. Text values do not count. Sums use Neumaier's compensation, so the order of readings hardly
- * changes them.
+ * Computes the buckets of one series from its numeric readings, in any order. Sums use Neumaier's compensation, so the order
+ * hardly changes them.
  */
-export async function foldBuckets(readings: AsyncIterable<Reading>, bucket: number): Promise<Bucket[]> {
-  const folds = new BucketFolds(bucket);
-  for await (const { time, value } of readings) if (typeof value === 'number') folds.add(time, value);
-  return folds.buckets();
-}
-
-/** Times and values of some numeric readings of a series. */
-export type NumbersPage = readonly (readonly [time: number, value: number])[];
-
-/** As `foldBuckets`, from pages of times and values. */
-export async function foldNumbers(pages: AsyncIterable<NumbersPage>, bucket: number): Promise<Bucket[]> {
-  const folds = new BucketFolds(bucket);
-  for await (const page of pages) for (const [time, value] of page) folds.add(time, value);
-  return folds.buckets();
-}
-
-class BucketFolds {
+export class BucketFolds {
   readonly #bucket: number;
   readonly #folds = new Map<number, Fold>();
+  /** The bucket of the last reading. Mostly it is also that of the next one. */
+  #start = -1;
+  #fold: Fold | null = null;
 
   constructor(bucket: number) {
     this.#bucket = bucket;
   }
 
   add(time: number, value: number): void {
-    const start = Math.floor(time / this.#bucket) * this.#bucket;
-    const fold = this.#folds.get(start);
-    if (fold === undefined) this.#folds.set(start, foldOf(value));
-    else addValue(fold, value);
+    const start = time - (time % this.#bucket);
+    if (start !== this.#start) {
+      this.#start = start;
+      this.#fold = this.#folds.get(start) ?? null;
+    }
+    if (this.#fold !== null) addValue(this.#fold, value);
+    else {
+      this.#fold = foldOf(value);
+      this.#folds.set(start, this.#fold);
+    }
   }
 
+  /** Ordered by time. */
   buckets(): Bucket[] {
     return [...this.#folds].sort(([a], [b]) => a - b).map(([time, fold]) => ({ time, ...figuresOf(fold) }));
   }

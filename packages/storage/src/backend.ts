@@ -1,5 +1,4 @@
 import type { Reading } from '@tidegauge/readings';
-import type { NumbersPage } from './aggregate.ts';
 import type {
   AggregateQuery,
   Bucket,
@@ -51,6 +50,13 @@ export interface NativeReadings extends Pick<ReadingStore, 'setUnits' | 'units' 
 
 /** The readings of an engine. */
 export type BackendReadings = CoreReadings & Partial<NativeReadings>;
+
+/** Times and values of some readings. */
+export interface NumbersPage {
+  readonly times: ArrayLike<number>;
+  /** As many. */
+  readonly values: ArrayLike<number>;
+}
 
 export interface NumbersQuery extends SeriesName {
   /** Microseconds. */

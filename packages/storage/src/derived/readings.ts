@@ -1,12 +1,13 @@
 import { forEach } from '@tidegauge/parallel';
 import type { Reading } from '@tidegauge/readings';
-import { foldBuckets, foldNumbers } from '../aggregate.ts';
+import { BucketFolds } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import type { BackendReadings, CompleteReadings, CoreReadings, NativeReadings } from '../backend.ts';
 import type { DeviceStore, Pace } from '../contract.ts';
 import { groupsOf, rollUpDays } from '../day-totals.ts';
 import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { compareText, demandFewMetrics, latestOfSome } from '../merge.ts';
+import { eachNumber } from '../rollups/numbers.ts';
 import { isReserved } from './reserved.ts';
 import type { DerivedUnits } from './units.ts';
 
@@ -67,10 +68,9 @@ export function completeReadings(
       const found = await engine.aggregate?.(query);
       if (found != null) return found;
       const { device, metric, from, to, bucket } = query;
-      if (engine.numbers !== undefined)
-        return foldNumbers(engine.numbers({ device, metric, from, to }), bucket);
-      const all = { device, metric, from, to, order: 'asc', limit: Number.MAX_SAFE_INTEGER } as const;
-      return foldBuckets(engine.range(all), bucket);
+      const folds = new BucketFolds(bucket);
+      await eachNumber(engine, { device, metric, from, to }, (time, value) => folds.add(time, value));
+      return folds.buckets();
     },
     async groups(query) {
       if (totals !== undefined) return groupsOf(query, totals, devices);

@@ -1,16 +1,16 @@
-import type { CompleteReadings, NumbersQuery } from '../backend.ts';
+import type { BackendReadings, NumbersQuery } from '../backend.ts';
 
 /** Passes the numeric readings of a series in [from, to) to `add`, in any order. Resolves to how many were read. */
 export async function eachNumber(
-  raw: Pick<CompleteReadings, 'range' | 'numbers'>,
+  raw: Pick<BackendReadings, 'range' | 'numbers'>,
   { device, metric, from, to }: NumbersQuery,
   add: (time: number, value: number) => void,
 ): Promise<number> {
   let read = 0;
   if (raw.numbers !== undefined) {
-    for await (const page of raw.numbers({ device, metric, from, to })) {
-      read += page.length;
-      for (const [time, value] of page) add(time, value);
+    for await (const { times, values } of raw.numbers({ device, metric, from, to })) {
+      read += times.length;
+      for (let index = 0; index < times.length; index += 1) add(times[index]!, values[index]!);
     }
     return read;
   }

@@ -1,4 +1,5 @@
 import { Block, DamagedBlock, encodeBlock } from '@tidegauge/columns';
+import type { NumbersPage } from '../backend.ts';
 import type { Order } from '../contract.ts';
 import { DAMAGED, isDamaged, StoreError } from '../errors.ts';
 import type { PageQuery } from '../merge.ts';
@@ -106,19 +107,27 @@ export class Blocks {
     return mergedRows(rows, this.#rows(series, { ...query, from: start }), order, limit);
   }
 
-  /** The numeric readings in [from, to) that no row of `readings` replaces. */
-  eachNumber(series: number, from: number, to: number, add: (time: number, value: number) => void): void {
+  /** The numeric readings in [from, to) that no row of `readings` replaces, block by block. */
+  *numbers(series: number, from: number, to: number): Generator<NumbersPage> {
     for (let start = from; ; ) {
       const range = this.next(series, start, to);
       if (range === null) return;
       start = range.last + 1;
-      const { times, values } = this.#open(range);
+      const block = this.#open(range);
       const replaced = this.#replaced(series, range, from, to);
-      const end = lowerBound(times, to);
-      for (let index = lowerBound(times, from); index < end; index += 1) {
-        const [time, value] = [times[index]!, values[index]!];
-        if (typeof value === 'number' && !replaced.has(time)) add(time, value);
+      const [low, high] = [lowerBound(block.times, from), lowerBound(block.times, to)];
+      const times = block.times.subarray(low, high);
+      if (replaced.size === 0 && block.values instanceof Float64Array) {
+        yield { times, values: block.values.subarray(low, high) };
+        continue;
       }
+      const values = Array.prototype.slice.call(block.values, low, high) as (number | string)[];
+      const isKept = (value: number | string, index: number) =>
+        typeof value === 'number' && !replaced.has(times[index]!);
+      yield {
+        times: times.filter((_, index) => isKept(values[index]!, index)),
+        values: values.filter(isKept) as number[],
+      };
     }
   }
 

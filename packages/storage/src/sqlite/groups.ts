@@ -53,13 +53,16 @@ export async function groupsOf(db: Database, blocks: Blocks, query: RowGroupQuer
   const addBlock = ({ id, device, metric }: PartBlock, start: number, end: number) => {
     let day = -1;
     let key = by === 'device' ? device : metric;
-    blocks.eachNumber(id, start, end, (time, value) => {
-      if (by === 'day' && Math.floor(time / DAY_US) !== day) {
-        day = Math.floor(time / DAY_US);
-        key = dayKey(day);
+    for (const { times, values: numbers } of blocks.numbers(id, start, end)) {
+      for (let index = 0; index < times.length; index += 1) {
+        const ofDay = by === 'day' ? Math.floor(times[index]! / DAY_US) : day;
+        if (ofDay !== day) {
+          day = ofDay;
+          key = dayKey(day);
+        }
+        folds.add(key, numbers[index]!);
       }
-      folds.add(key, value);
-    });
+    }
   };
   for (let [series, time] = [1, from]; last !== null && series <= last && from < to; ) {
     await db.pause();

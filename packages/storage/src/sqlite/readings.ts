@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { MAX_METRICS_READ } from '../arguments.ts';
-import type { BackendReadings, NumbersQuery } from '../backend.ts';
+import type { BackendReadings, NumbersPage, NumbersQuery } from '../backend.ts';
 import type {
   DeleteQuery,
   Order,
@@ -265,26 +265,29 @@ export class SqliteReadings implements BackendReadings {
   }
 
   /** A part ends with the first block, or else with a page of rows. One transaction reads both, as in a page. */
-  async *numbers({ device, metric, from, to }: NumbersQuery): AsyncGenerator<[number, number][]> {
+  async *numbers({ device, metric, from, to }: NumbersQuery): AsyncGenerator<NumbersPage> {
     const [series] = await this.#seriesOf(device, metric);
     if (series === undefined) return;
     for (let next = from; next < to; ) {
       await this.#db.pause();
       const start = next;
-      const { page, end } = await this.#db.read(() => this.#numbersFrom(series.id, start, to));
-      if (page.length > 0) yield page;
+      const { pages, end } = await this.#db.read(() => this.#numbersFrom(series.id, start, to));
+      yield* pages;
       next = end;
     }
   }
 
-  #numbersFrom(id: number, from: number, to: number): { page: [number, number][]; end: number } {
+  #numbersFrom(id: number, from: number, to: number): { pages: NumbersPage[]; end: number } {
     const block = this.#blocks.next(id, from, to);
     let end = block === null ? to : Math.min(to, block.last + 1);
-    const rows = this.#db.arrays(NUMBERS).all(id, from, end, id % SLOTS, NUMBERS_ROWS);
-    const page = rows as unknown as [number, number][];
-    if (page.length === NUMBERS_ROWS) end = page.at(-1)![0] + 1;
-    if (block !== null) this.#blocks.eachNumber(id, from, end, (time, value) => page.push([time, value]));
-    return { page, end };
+    const found = this.#db.arrays(NUMBERS).all(id, from, end, id % SLOTS, NUMBERS_ROWS);
+    const rows = found as unknown as [number, number][];
+    if (rows.length === NUMBERS_ROWS) end = rows.at(-1)![0] + 1;
+    const pages: NumbersPage[] = [
+      { times: rows.map(([time]) => time), values: rows.map(([, value]) => value) },
+    ];
+    if (block !== null) pages.push(...this.#blocks.numbers(id, from, end));
+    return { pages, end };
   }
 
   latest(devices: readonly string[], limit: number): Promise<Reading[]> {

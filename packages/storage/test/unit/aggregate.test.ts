@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ReadingValue } from '@tidegauge/readings';
+import type { Reading, ReadingValue } from '@tidegauge/readings';
 import { reading } from '../../conformance/data.ts';
-import { foldBuckets } from '../../src/aggregate.ts';
+import { BucketFolds } from '../../src/aggregate.ts';
+import { eachNumber } from '../../src/rollups/numbers.ts';
 
 async function* rows(...values: [time: number, value: ReadingValue][]) {
   for (const [time, value] of values) yield reading({ device: 'd', time, value });
 }
 
-describe('foldBuckets', () => {
+/** The buckets of readings, as an engine without aggregates computes them. */
+async function foldBuckets(readings: AsyncIterable<Reading>, width: number) {
+  const folds = new BucketFolds(width);
+  const query = { device: 'd', metric: 'm', from: 0, to: 100 };
+  await eachNumber({ range: () => readings }, query, (time, value) => folds.add(time, value));
+  return folds.buckets();
+}
+
+describe('buckets', () => {
   test('computes numbers per bucket, for any order of readings', async () => {
     assert.deepEqual(await foldBuckets(rows([25, 1], [3, 5], [9, -1], [10, 7], [29, 2]), 10), [
       { time: 0, count: 2, min: -1, max: 5, mean: 2, sum: 4 },

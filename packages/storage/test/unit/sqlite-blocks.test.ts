@@ -7,8 +7,9 @@ import { after, describe, test } from 'node:test';
 import type { Reading } from '@tidegauge/readings';
 import fc from 'fast-check';
 import { collect, reading, rejection, series, T0 } from '../../conformance/data.ts';
-import { foldNumbers } from '../../src/aggregate.ts';
+import { BucketFolds } from '../../src/aggregate.ts';
 import { openStore, parseUrl, type Store } from '../../src/index.ts';
+import { eachNumber } from '../../src/rollups/numbers.ts';
 import { Blocks } from '../../src/sqlite/blocks.ts';
 import { Compactor } from '../../src/sqlite/compactor.ts';
 import { readConfig } from '../../src/sqlite/config.ts';
@@ -334,12 +335,15 @@ async function proveEqual(store: SqliteReadings, readings: readonly Reading[]): 
     );
     const numbers = kept.flatMap(({ time, value }) => (typeof value === 'number' ? [[time, value]] : []));
     const series = { device, metric: 'temperature', from: 0, to: 2 * T0 };
-    const found = (await collect(store.numbers(series))).flat();
+    const found: [number, number][] = [];
+    await eachNumber(store, series, (time, value) => found.push([time, value]));
     assert.deepEqual(
       found.sort(([time], [other]) => time - other),
       numbers,
     );
-    const buckets = await foldNumbers(store.numbers(series), 10);
+    const folds = new BucketFolds(10);
+    for (const [time, value] of found) folds.add(time, value);
+    const buckets = folds.buckets();
     const values = Map.groupBy(numbers, ([time]) => Math.floor(time! / 10) * 10);
     assert.deepEqual(
       buckets.map(({ time, count: size, min, max }) => [time, size, min, max]),
