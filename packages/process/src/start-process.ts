@@ -10,6 +10,8 @@ const LOG_CHARACTERS = 8000;
 const STOP_MS = 20_000;
 /** How long the last output may take to arrive after the process has ended; a descendant can hold its pipes open. */
 const DRAIN_MS = 500;
+/** It is waited for in steps, so that output is read in between also when this process had no processor meanwhile. */
+const DRAIN_STEPS = 10;
 
 export interface StartOptions {
   readonly command: string;
@@ -114,7 +116,7 @@ export function startProcess(options: StartOptions): RunningProcess {
   if (ownGroup && !detached) void ended.then(atExit(() => void (running && child.kill('SIGKILL'))));
   const exited = Promise.race([
     completed,
-    ended.then((exit) => Promise.race([completed, delay(DRAIN_MS, exit, { ref: false })])),
+    ended.then((exit) => Promise.race([completed, drained().then(() => exit)])),
   ]);
   const end = async (signal: NodeJS.Signals): Promise<Exit> => {
     if (!running) return exited;
@@ -133,4 +135,9 @@ export function startProcess(options: StartOptions): RunningProcess {
     stop: () => end(stopSignal),
     kill: () => end('SIGKILL'),
   };
+}
+
+async function drained(): Promise<void> {
+  for (let step = 0; step < DRAIN_STEPS; step += 1)
+    await delay(DRAIN_MS / DRAIN_STEPS, undefined, { ref: false });
 }
