@@ -16,6 +16,7 @@ export interface AnswerMemoryLimits {
 export class AnswerMemory {
   readonly #limits: AnswerMemoryLimits;
   readonly #clients = new Map<string, number>();
+  readonly #held = new WeakMap<ServerResponse, number>();
   #bytes = 0;
 
   constructor(limits: AnswerMemoryLimits) {
@@ -23,7 +24,7 @@ export class AnswerMemory {
   }
 
   /**
-   * Reserves memory for an answer of `bytes` until the response closes.
+   * Reserves memory for an answer of `bytes` until the response closes. The largest reservation of a response counts.
    *
    * @throws {Problem} 503 when too many large answers are being sent
    */
@@ -33,21 +34,27 @@ export class AnswerMemory {
 
   /** Like `reserve`, but returns false when the memory is not available. */
   fits(response: ServerResponse, bytes: number): boolean {
-    if (bytes <= SMALL_BYTES) return true;
+    const held = this.#held.get(response) ?? 0;
+    // Nothing is sent to a client that has left.
+    if (bytes <= Math.max(held, SMALL_BYTES) || response.destroyed) return true;
     const client = senderOf(response);
-    const own = this.#clients.get(client) ?? 0;
+    const [own, all] = [(this.#clients.get(client) ?? 0) - held, this.#bytes - held];
     // An answer that is larger than the limit is sent when it is the only one.
     if (own > 0 && own + bytes > this.#limits.clientBytes) return false;
-    if (this.#bytes > 0 && this.#bytes + bytes > this.#limits.bytes) return false;
-    this.#bytes += bytes;
+    if (all > 0 && all + bytes > this.#limits.bytes) return false;
+    if (held === 0) response.once('close', () => this.#release(response, client));
+    this.#held.set(response, bytes);
+    this.#bytes = all + bytes;
     this.#clients.set(client, own + bytes);
-    response.once('close', () => {
-      this.#bytes -= bytes;
-      const rest = this.#clients.get(client)! - bytes;
-      if (rest > 0) this.#clients.set(client, rest);
-      else this.#clients.delete(client);
-    });
     return true;
+  }
+
+  #release(response: ServerResponse, client: string): void {
+    const held = this.#held.get(response)!;
+    this.#bytes -= held;
+    const rest = this.#clients.get(client)! - held;
+    if (rest > 0) this.#clients.set(client, rest);
+    else this.#clients.delete(client);
   }
 
   /** Has `send` and `json` of an application reserve the memory of what they send. */
