@@ -57,16 +57,13 @@ export class AnswerMemory {
     else this.#clients.delete(client);
   }
 
-  /** Has `send` and `json` of an application reserve the memory of what they send. */
+  /** Has `json`, and `send` of a text, of an application reserve the memory of what they send. Files are in memory once for all. */
   bound(app: Express): void {
     const { response } = app as unknown as { readonly response: Response };
     const send = response.send;
-    const reserve = (to: Response, body: unknown) => {
-      if (typeof body === 'string') this.reserve(to, Buffer.byteLength(body));
-      else if (body instanceof Uint8Array) this.reserve(to, body.length);
-    };
+    const reserve = (to: Response, text: string) => this.reserve(to, Buffer.byteLength(text));
     response.send = function (this: Response, body) {
-      reserve(this, body);
+      if (typeof body === 'string') reserve(this, body);
       return send.call(this, body);
     };
   }
