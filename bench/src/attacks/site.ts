@@ -16,9 +16,9 @@ import { ATTACKER } from './ingest-attacks.ts';
 import { type Expected, SENSOR_ADDRESS, SENSORS } from './sensors.ts';
 
 const MIB = 2 ** 20;
-/** INGEST_MEMORY and API_MEMORY of stacks/profiles/1gb.env. */
+/** `MemoryMax` of the services of the Debian package. */
 export const INGEST_BYTES = 256 * MIB;
-export const API_BYTES = 160 * MIB;
+export const API_BYTES = 152 * MIB;
 /** As in the image of the API (stacks/images/tidegauge/Dockerfile). */
 const API_FLAGS = ['--max-old-space-size=56'];
 /** mosquitto_passwd's; a check takes some milliseconds with the iterations of `npm run passwords`. */

@@ -30,7 +30,7 @@ export interface AnswerLimits extends AnswerMemoryLimits {
   readonly reads: number;
 }
 
-/** For a process with 160 MiB of memory. */
+/** For a process with 152 MiB of memory. */
 export const LIMITS: AnswerLimits = { reads: 4, bytes: 8 * 2 ** 20, clientBytes: 4 * 2 ** 20 };
 
 /** Items that are read in pages. A page can be empty. */

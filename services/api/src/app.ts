@@ -73,7 +73,7 @@ const SMALL_JSON = { values: 10_000, depth: 32 };
  * several times while it is merged.
  */
 export const ASKING = 4;
-/** Memory for request bodies, bytes. They fit an API with 160 MiB. One client gets half of it. */
+/** Memory for request bodies, bytes. They fit an API with 152 MiB. One client gets half of it. */
 export const BODY_BYTES = 8 * 1024 * 1024;
 
 const PUBLIC: Rule = { scope: 'public', limitsDevices: true };

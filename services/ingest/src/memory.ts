@@ -37,7 +37,8 @@ export type Bounds = Readonly<Record<keyof typeof MOST, number>>;
 
 /**
  * Bounds of parts that keep something for clients, bytes. With less than 768 MiB they are in proportion: a third with the
- * 256 MiB of a board with 1 GB, where they and all fixed bounds fit (test/unit/memory-bounds.test.ts has the sum).
+ * 256 MiB of the Debian package, and a quarter on a board with 1 GB that has a broker. All bounds fit both
+ * (test/unit/memory-bounds.test.ts has the sums).
  *
  * @param limit bytes that the process may have
  */

@@ -16,7 +16,7 @@ import { reading } from '../harness.ts';
 // One client attacks the API, which has the memory of a board with 1 GB (API_MEMORY in stacks/profiles/1gb.env), while
 // another client reads one reading repeatedly. The store is SQLite, which works in the thread of the API.
 
-const API_MEMORY = 160 * 2 ** 20;
+const API_MEMORY = 128 * 2 ** 20;
 /**
  * Longest processor time of one turn of the event loop, milliseconds. Elapsed time would include other processes. The
  * longest turn takes 30 ms alone, and twice that when the caches of the processor are cold. Work without a bound takes

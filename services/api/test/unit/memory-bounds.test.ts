@@ -7,6 +7,7 @@ import { RING_BYTES } from '../../src/live-hub.ts';
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
+const UNIT = '../../../../scripts/debian/root/usr/lib/systemd/system/tidegauge-api.service';
 
 /** What the API keeps in memory, bytes. docs/access.md has the bounds of clients. */
 const PARTS = {
@@ -26,9 +27,9 @@ const PARTS = {
   logins: 2 * MIB,
 };
 
-test('all bounds of memory together fit the limit of a board with 1 GB', () => {
-  const profile = readFileSync(new URL('../../../../stacks/profiles/1gb.env', import.meta.url), 'utf8');
-  const limit = Number(/^API_MEMORY=(\d+)M$/m.exec(profile)![1]) * MIB;
+test('all bounds of memory together fit the limit of the Debian package', () => {
+  const unit = readFileSync(new URL(UNIT, import.meta.url), 'utf8');
+  const limit = Number(/^MemoryMax=(\d+)M$/m.exec(unit)![1]) * MIB;
   const sum = Object.values(PARTS).reduce((total, bytes) => total + bytes, 0);
   assert.ok(sum <= limit, `${(sum / MIB).toFixed(1)} MiB`);
 });
