@@ -5,21 +5,21 @@ import { runClosedModel } from '@tidegauge/loadtests/drivers/closed-model';
 test('at a rate, a run ends at its deadline, and not when its threads would have their next turns', async () => {
   const starts: number[] = [];
   const begun = performance.now();
-  // Each thread has a turn in a minute.
+  // Each thread has a turn in five minutes. A busy machine can need half a second to start them.
   const { seconds, started, done } = await runClosedModel(
     async (thread) => {
       starts.push(thread);
       return true;
     },
-    { count: Number.POSITIVE_INFINITY, threads: 6000, rate: 100, deadline: begun + 200 },
+    { count: Number.POSITIVE_INFINITY, threads: 6000, rate: 20, deadline: begun + 1000 },
   );
-  assert.ok(started >= 10 && started <= 22, `${started} operations`);
+  assert.ok(started >= 3 && started <= 22, `${started} operations`);
   assert.equal(done, started);
   assert.deepEqual(
     starts.toSorted((a, b) => a - b),
     starts.map((_, index) => index),
   );
-  assert.ok(seconds >= 0.199 && seconds < 30, `${seconds} s`);
+  assert.ok(seconds >= 0.999 && seconds < 30, `${seconds} s`);
 });
 
 test('at a rate, a run without a deadline ends with its operations', async () => {
