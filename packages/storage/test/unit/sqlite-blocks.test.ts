@@ -336,13 +336,15 @@ async function proveEqual(store: SqliteReadings, readings: readonly Reading[]): 
     const numbers = kept.flatMap(({ time, value }) => (typeof value === 'number' ? [[time, value]] : []));
     const series = { device, metric: 'temperature', from: 0, to: 2 * T0 };
     const found: [number, number][] = [];
-    await eachNumber(store, series, (time, value) => found.push([time, value]));
+    const folds = new BucketFolds(10);
+    await eachNumber(store, series, (time, value) => {
+      found.push([time, value]);
+      folds.add(time, value);
+    });
     assert.deepEqual(
       found.sort(([time], [other]) => time - other),
       numbers,
     );
-    const folds = new BucketFolds(10);
-    for (const [time, value] of found) folds.add(time, value);
     const buckets = folds.buckets();
     const values = Map.groupBy(numbers, ([time]) => Math.floor(time! / 10) * 10);
     assert.deepEqual(
