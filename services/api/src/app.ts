@@ -129,7 +129,6 @@ export function createApp(dependencies: AppDependencies): App {
   const answers = new Answers({ reads: config.listReads });
   answers.memory.bound(app);
   const asking = new Turns(ASKING);
-  const asked = (handlers: Handlers) => inTurns(asking, handlers);
   const hosts = new Hosts(config.httpListen, config.allowedHosts ?? [], config.httpTlsCert ?? null);
   const cursors = new Cursors(config.apiToken);
   const readings = readingHandlers(store, ingest, cursors, answers);
@@ -183,22 +182,24 @@ export function createApp(dependencies: AppDependencies): App {
     ...exportHandlers(store, answers, logger),
     ...deviceHandlers(store, cursors, answers),
     ...recordHandlers(store, lane, answers),
-    ...asked(ledgerHandlers(ingest)),
-    ...asked(quarantineHandlers(ingest, cursors)),
-    ...asked(alertHandlers(ingest, cursors)),
-    ...asked(explainHandlers(ingest)),
+    ...inTurns(asking, {
+      ...ledgerHandlers(ingest),
+      ...quarantineHandlers(ingest, cursors),
+      ...alertHandlers(ingest, cursors),
+      ...explainHandlers(ingest),
+      ...passwordHandlers(ingest),
+      ...retentionHandlers(ingest),
+    }),
     ...liveHandlers(live),
     ...sessionHandlers(access),
     ...keyHandlers(config.apiKeys ?? null, access),
-    ...asked(passwordHandlers(ingest)),
-    ...asked(retentionHandlers(ingest)),
     ...backupHandlers(new BackupClient(config.backup ?? null, config.backupToken ?? null)),
     ...auditHandlers(access.audit),
     ...openTsdbHandlers(store, answers),
   };
   app.use(dispatch(operations, handlers, readers));
   app.use(influxRoutes({ ingest, budget, bodyLimit: config.bodyLimit }));
-  app.use(relayRoutes(ingest));
+  app.use(relayRoutes(ingest, asking));
   app.use(pageRoutes(document));
   // Without ingest the API can still read the store, so readiness depends on the store only.
   app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));

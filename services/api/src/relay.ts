@@ -11,8 +11,12 @@ const BODIES_BYTES = 4 * BODY_BYTES;
 /** Requests of boards that ingest works on at once. */
 const RELAYS = 8;
 
-/** Passes requests of boards on to ingest, and shows the relay of all ingest processes. */
-export function relayRoutes(ingest: IngestClient): Router {
+/**
+ * Passes requests of boards on to ingest, and shows the relay of all ingest processes.
+ *
+ * @param asking the turns of requests that ask ingest
+ */
+export function relayRoutes(ingest: IngestClient, asking: Turns): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const turns = new Turns(RELAYS);
   const budget = byteBudget(BODIES_BYTES, BODIES_BYTES / 2, BODY_BYTES, true);
@@ -30,7 +34,9 @@ export function relayRoutes(ingest: IngestClient): Router {
     if (answer !== null) response.status(202).json(answer);
   });
   router.get(RELAY_PATH, named, async (_request, response) => {
-    const { answers, unreachable } = await ingest.relays();
+    const found = await asking.run(response, () => ingest.relays());
+    if (found === null) return;
+    const { answers, unreachable } = found;
     response.json({ instances: answers.map(({ value }) => value), unreachable });
   });
   return router;

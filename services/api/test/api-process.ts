@@ -28,7 +28,6 @@ export async function startLimitedApi(
 ): Promise<LimitedApi> {
   const limit = limitMemory(bytes);
   // As in the image (stacks/images/tidegauge/Dockerfile).
-  const memory = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072' };
   const args = [...NODE_FLAGS, '--max-old-space-size=56', ...WATCH_FLAGS, 'services/api/src/main.ts'];
   const port = Promise.withResolvers<number>();
   let log = '';
@@ -42,7 +41,6 @@ export async function startLimitedApi(
     extendEnv: false,
     env: {
       PATH: process.env.PATH,
-      ...memory,
       ...NODE_ENVIRONMENT,
       HTTP_PORT: '0',
       STOP_WITH_STDIN: 'true',

@@ -14,10 +14,14 @@ const MOST = {
   bodies: 8,
   /** Unused buffers, in addition to those of messages in flight. */
   unusedBuffers: 16,
-  /** Devices with sequence numbers, and their boots. A client has as much as is free, as in the tables below. */
+  /**
+   * Devices with sequence numbers, and their boots. 97,000 devices of 40 clients with names of 20 characters fit: a test
+   * measures it. A client has as much as is free, as in the tables below.
+   */
   sequences: 32,
   sequenceGaps: 8,
   sensorClocks: 8,
+  /** Devices, series and watches: about 15,000 devices with one metric and three rules. */
   alertStates: 16,
   /** Readings that alert rules have not seen yet. */
   alertReadings: 4,

@@ -113,21 +113,21 @@ export class Blocks {
       const range = this.next(series, start, to);
       if (range === null) return;
       start = range.last + 1;
-      const block = this.#open(range);
+      const { times, values } = this.#open(range);
       const replaced = this.#replaced(series, range, from, to);
-      const [low, high] = [lowerBound(block.times, from), lowerBound(block.times, to)];
-      const times = block.times.subarray(low, high);
-      if (replaced.size === 0 && block.values instanceof Float64Array) {
-        yield { times, values: block.values.subarray(low, high) };
+      const [low, high] = [lowerBound(times, from), lowerBound(times, to)];
+      if (replaced.size === 0 && values instanceof Float64Array) {
+        yield { times: times.subarray(low, high), values: values.subarray(low, high) };
         continue;
       }
-      const values = Array.prototype.slice.call(block.values, low, high) as (number | string)[];
-      const isKept = (value: number | string, index: number) =>
-        typeof value === 'number' && !replaced.has(times[index]!);
-      yield {
-        times: times.filter((_, index) => isKept(values[index]!, index)),
-        values: values.filter(isKept) as number[],
-      };
+      const kept: { readonly times: number[]; readonly values: number[] } = { times: [], values: [] };
+      for (let index = low; index < high; index += 1) {
+        const [time, value] = [times[index]!, values[index]!];
+        if (typeof value !== 'number' || replaced.has(time)) continue;
+        kept.times.push(time);
+        kept.values.push(value);
+      }
+      yield kept;
     }
   }
 

@@ -6,10 +6,6 @@ import { BOUNDS } from '../memory.ts';
 import { type AlertRule, concernsDevice, concernsMetric, isOfDevice, isSameRule } from './rule.ts';
 import { type AlertKind, type Change, type Clock, Watch } from './watch.ts';
 
-/**
- * Memory for devices, series and watches: about 15,000 devices with one metric and three rules. A client has as much as is
- * free.
- */
 const CLIENT_BYTES = 100;
 const DEVICE_BYTES = 360;
 const SERIES_BYTES = 180;

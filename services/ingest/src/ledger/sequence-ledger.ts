@@ -9,10 +9,6 @@ import { RangeSet } from './range-set.ts';
 const BOOTS_KEPT = 3;
 /** Earlier boots whose hashes are kept for each device, so that they do not count as new boots. */
 const BOOTS_REMEMBERED = 8;
-/**
- * Memory for devices and boots, and for their missing ranges. 97,000 devices of 40 clients with names of 20 characters fit: a
- * test measures it. A client has as much as is free.
- */
 /** Memory of a client, without its name. */
 const CLIENT_BYTES = 40;
 /** Memory of a device with one boot, and of a boot, without their names. */
