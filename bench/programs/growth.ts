@@ -10,8 +10,9 @@ import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/define-be
 
 /**
  * `npm run bench -- growth`: whether a write and a read cost more in a large store than in a small one. Readings of 20 series,
- * one per minute, are loaded for some minutes, with rollups. At each size, the store is compared with a new one of 100,000
- * readings, in turns, so that other work on the machine changes both. A chart over all readings of a series is timed too.
+ * one per minute, are loaded for some minutes, with rollups and compaction. At each size, the store is compared with a new
+ * one of 100,000 readings, in turns, so that other work on the machine changes both. A chart over all readings of a series is
+ * timed too.
  */
 const { quick, json } = BENCH_SETTINGS;
 const SETTINGS = defineConfig({
@@ -53,8 +54,11 @@ interface Point {
   /** Divided by the same in a store of `small` readings. The median of pairs. */
   readonly writeRatio: number;
   readonly readRatio: number;
-  /** Computing rollups while loading to this size, microseconds per reading. */
+  /** Computing rollups, and compaction, while loading to this size, microseconds per reading. */
   readonly rollupUs: number;
+  readonly compactionUs: number;
+  /** On the disk, rollups included. Null for a database server. */
+  readonly bytesPerReading: number | null;
   /** An aggregate over all readings of a series, in at most 500 buckets. The median of all series. */
   readonly chartMs: number;
   readonly chartSources: readonly string[];
@@ -93,11 +97,15 @@ async function grow(name: string, size: Size, { closers, signal }: BenchContext)
         await large.load(Math.min(LOAD_BATCH, target - large.rows));
       }
       left -= performance.now() - started;
-      const rollupUs = ((large.spent.rollups - before.rollups) * 1000) / Math.max(1, large.rows - rows);
+      const eachUs = (spentMs: number) => (spentMs * 1000) / Math.max(1, large.rows - rows);
+      const rollupUs = eachUs(large.spent.rollups - before.rollups);
+      const compactionUs = eachUs(large.spent.compaction - before.compaction);
       const small = await Filling.open(await places.create(`small${points.length}`));
       try {
         while (small.rows < size.small) await small.load(Math.min(LOAD_BATCH, size.small - small.rows));
-        const point = { ...(await compare(large, small, size)), rollupUs };
+        const space = await large.store.space();
+        const bytesPerReading = space === null ? null : space.used / large.rows;
+        const point = { ...(await compare(large, small, size)), rollupUs, compactionUs, bytesPerReading };
         points.push(point);
         process.stdout.write(points.length === 1 ? tableOf(name, points) : tableOf(name, points, -1));
       } finally {
@@ -116,7 +124,11 @@ function nextSize(size: number): number {
   return String(size).startsWith('2') ? size * 2.5 : size * 2;
 }
 
-async function compare(large: Filling, small: Filling, size: Size): Promise<Omit<Point, 'rollupUs'>> {
+async function compare(
+  large: Filling,
+  small: Filling,
+  size: Size,
+): Promise<Omit<Point, 'rollupUs' | 'compactionUs' | 'bytesPerReading'>> {
   const { rows } = large;
   const chart = await large.chart();
   const reads = await pairs(size.reads, large, small, (filling, number) => filling.read(number));
@@ -161,7 +173,7 @@ class Filling {
   readonly store: Store;
   rows = 0;
   /** Milliseconds. */
-  readonly spent = { rollups: 0 };
+  readonly spent = { rollups: 0, compaction: 0 };
   readonly #clock: { now: number };
 
   private constructor(store: Store, clock: { now: number }) {
@@ -174,12 +186,15 @@ class Filling {
     return new Filling(await openStore(url, { clock: () => clock.now }), clock);
   }
 
-  /** Writes readings, and computes the rollups that are due. */
+  /** Writes readings, computes the rollups that are due, and compacts what is old enough. */
   async load(count: number): Promise<void> {
     await this.write(count);
     const started = performance.now();
     while ((await this.store.rollups.work()).more);
-    this.spent.rollups += performance.now() - started;
+    const rolledUp = performance.now();
+    while (await this.store.compact());
+    this.spent.rollups += rolledUp - started;
+    this.spent.compaction += performance.now() - rolledUp;
   }
 
   async write(count: number): Promise<void> {
@@ -254,6 +269,8 @@ function tableOf(store: string, points: readonly Point[], from = 0): string {
     showNumber(point.readUs),
     point.readRatio.toFixed(2),
     showNumber(point.rollupUs),
+    showNumber(point.compactionUs),
+    point.bytesPerReading === null ? '' : showNumber(point.bytesPerReading),
     showNumber(point.chartMs),
     point.chartSources.join(' '),
   ]);
@@ -265,6 +282,8 @@ function tableOf(store: string, points: readonly Point[], from = 0): string {
     'read µs',
     'ratio',
     'rollups µs',
+    'compaction µs',
+    'bytes',
     'chart ms',
     'chart from',
   ];

@@ -23,7 +23,7 @@ const RAW = 16;
 const K_BITS = 6;
 /** All numbers of a group are the base. */
 const EMPTY = 63;
-const SAMPLE = 63;
+const SAMPLE = 15;
 
 interface Scaled {
   readonly first: number;
@@ -95,11 +95,18 @@ export function decodeIntegers(bytes: ByteReader, count: number): Float64Array {
   if (order === 2 && count > 1) numbers[1] = bytes.signed();
   if ((flags & CONSTANT) !== 0) numbers.fill(base, order);
   else readCodes(bytes, numbers, order, base, (flags & ZIGZAG) !== 0);
-  for (let level = order; level > 0; level -= 1) {
-    for (let index = level; index < count; index += 1) numbers[index]! += numbers[index - 1]!;
-  }
+  for (let level = order; level > 0; level -= 1) addUp(numbers, level);
   for (let index = 0; index < count; index += 1) numbers[index] = first + numbers[index]! * divisor;
   return numbers;
+}
+
+/** Differences from an index on to numbers. The sum is a variable, because loads of what was just stored are slow. */
+function addUp(numbers: Float64Array, from: number): void {
+  let sum = numbers[from - 1]!;
+  for (let index = from; index < numbers.length; index += 1) {
+    sum += numbers[index]!;
+    numbers[index] = sum;
+  }
 }
 
 /** The bits that whole numbers take, about. */
@@ -153,12 +160,7 @@ function differences(numbers: Float64Array): Float64Array | null {
 }
 
 function levelOf(order: number, numbers: Float64Array): Level {
-  const step = Math.max(1, Math.floor(numbers.length / SAMPLE));
-  const sample = Float64Array.from(
-    { length: Math.ceil(numbers.length / step) },
-    (_, index) => numbers[index * step]!,
-  ).sort();
-  const middle = sample[sample.length >> 1]!;
+  const middle = middleOf(numbers);
   let [least, most, bits] = [middle, middle, 0];
   for (const number of numbers) {
     if (number < least) least = number;
@@ -170,12 +172,22 @@ function levelOf(order: number, numbers: Float64Array): Level {
   return { order, numbers, least, most, middle, bits };
 }
 
+/** The median of a sample. */
+function middleOf(numbers: Float64Array): number {
+  const step = Math.max(1, Math.floor(numbers.length / SAMPLE));
+  const sample = new Float64Array(Math.ceil(numbers.length / step));
+  for (let index = 0; index < sample.length; index += 1) sample[index] = numbers[index * step]!;
+  return sample.sort()[sample.length >> 1]!;
+}
+
 function toZigzag(number: number): number {
   return number >= 0 ? 2 * number : -2 * number - 1;
 }
 
 function fromZigzag(number: number): number {
-  return number % 2 === 0 ? number / 2 : -(number + 1) / 2;
+  // The remainder of doubles is a call of a function, and takes several times as long.
+  const half = Math.floor(number / 2);
+  return 2 * half === number ? half : -half - 1;
 }
 
 /** The best parameter of each group. */
@@ -241,10 +253,9 @@ function readCodes(
     }
     if (k > MOST_BITS) throw new RangeError(`there is no code of ${k} bits`);
     bits.rices(k, numbers, start, end);
-    for (let index = start; index < end; index += 1) {
-      const rest = numbers[index]!;
-      numbers[index] = base + (isZigzag ? fromZigzag(rest) : rest);
-    }
+    if (isZigzag)
+      for (let index = start; index < end; index += 1) numbers[index] = base + fromZigzag(numbers[index]!);
+    else for (let index = start; index < end; index += 1) numbers[index]! += base;
   }
   bytes.bytes(bits.read);
 }

@@ -202,17 +202,17 @@ function unitOf(number: number): number {
 /** The digits after the point that most numbers of a sample have. Null if they have too many. */
 function usualDigits(numbers: Float64Array, quotient: Quotient): number | null {
   const step = Math.max(1, Math.floor(numbers.length / SAMPLE));
+  const sampled = Math.ceil(numbers.length / step);
   const found: number[] = [];
-  let sampled = 0;
-  for (let index = 0; index < numbers.length; index += step) {
+  for (let index = 0, missing = 0; index < numbers.length; index += step) {
     const number = numbers[index]!;
-    sampled += 1;
     const digits = POWERS.findIndex(
       (power) => errorOf(number, Math.round(number * power), power, quotient) !== null,
     );
     if (digits >= 0) found.push(digits);
+    else if (++missing * EXCEPTIONS > sampled) return null;
   }
-  if (found.length === 0 || found.length < sampled - sampled / EXCEPTIONS) return null;
+  if (found.length === 0) return null;
   found.sort((a, b) => a - b);
   return found[Math.floor(USUAL * (found.length - 1))]!;
 }

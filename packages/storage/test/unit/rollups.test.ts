@@ -17,6 +17,9 @@ import { planOf, type Span, subtract } from '../../src/rollups/plan.ts';
 const MINUTE = 60_000_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+/** Two minutes as an earlier version wrote them: `figuresAt(T0)`, and one reading of 7, two minutes later. */
+const VERSION_1 =
+  'AQACAAEAAAAAAAAA+D8AAAAAAAAQQAAAAAAAAARAAAAAAAAA+D8AAAAAAAAEQAIBrAIAAQAAAAAAABxAAAAAAAAAHEA=';
 const NONE = { raw: 0, minute: 0, hour: 0, day: 0 };
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-rollups-'));
@@ -74,17 +77,44 @@ describe('figures of a period', () => {
         });
         const bytes = encodeFigures(figures, T0, MINUTE);
         assert.deepEqual(decodeFigures(bytes, T0, MINUTE), figures);
-        assert.ok(bytes.length <= 1 + 60 * figures.length);
+        assert.ok(bytes.length <= 100 + 70 * figures.length);
       }),
     );
+  });
+
+  test('of an hour of decimals take a quarter of their numbers', () => {
+    const figures = Array.from({ length: 60 }, (_, minute) => {
+      const fold = new PeriodFold(T0 + minute * MINUTE);
+      for (let second = 0; second < 60; second += 1) {
+        const value = Math.round(2000 + 300 * Math.sin((60 * minute + second) / 500)) / 100;
+        fold.addReading(T0 + minute * MINUTE + second * 1_000_000, value);
+      }
+      return fold.figures()!;
+    });
+    assert.ok(encodeFigures(figures, T0, MINUTE).length < (60 * 8 * 8) / 4);
   });
 
   test('that are damaged, or of a later version, are an error', () => {
     const bytes = encodeFigures([figuresAt(T0)], T0, MINUTE);
     const unreadable = { code: 'UNEXPECTED' };
+    for (let bit = 0; bit < 8 * bytes.length; bit += 1) {
+      const changed = Buffer.from(bytes);
+      changed[bit >> 3]! ^= 1 << (bit & 7);
+      assert.throws(() => decodeFigures(changed, T0, MINUTE), unreadable);
+    }
     assert.throws(() => decodeFigures(bytes.subarray(0, -1), T0, MINUTE), unreadable);
-    assert.throws(() => decodeFigures(Buffer.from([2]), T0, MINUTE), unreadable);
+    assert.throws(() => decodeFigures(Buffer.from([3]), T0, MINUTE), unreadable);
     assert.throws(() => decodeFigures(Buffer.alloc(0), T0, MINUTE), unreadable);
+  });
+
+  test('of rows without columns are read', () => {
+    const bytes = Buffer.from(VERSION_1, 'base64');
+    const one = { time: T0 + 2 * MINUTE, count: 1, min: 7, max: 7, sum: 7, first: 7, last: 7 };
+    assert.deepEqual(decodeFigures(bytes, T0, MINUTE), [
+      figuresAt(T0),
+      { ...one, firstTime: T0 + 2 * MINUTE + 300, lastTime: T0 + 2 * MINUTE + 300 },
+    ]);
+    assert.throws(() => decodeFigures(bytes.subarray(0, -1), T0, MINUTE), { code: 'UNEXPECTED' });
   });
 });
 
