@@ -7,7 +7,7 @@ import {
   encodeIntegers,
   encodeNumbers,
 } from '@tidegauge/columns';
-import { StoreError } from '../errors.ts';
+import { DAMAGED, StoreError } from '../errors.ts';
 import type { Figures } from './figures.ts';
 
 // The figures of a row as bytes, for engines that keep a row as one value:
@@ -86,16 +86,23 @@ function valuesOf(periods: readonly Figures[], areEqual: boolean): Float64Array 
   return values;
 }
 
-/** @throws {StoreError} UNEXPECTED if a later version wrote the bytes, or they are damaged. */
+/**
+ * @throws {StoreError} UNEXPECTED if a later version wrote the bytes
+ * @throws {StoreError} MISCONFIGURED, `isDamaged`, if they are not those that were written
+ */
 export function decodeFigures(given: Uint8Array, start: number, length: number): Figures[] {
   const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
-  const version = bytes[0];
-  if (version !== VERSION && version !== ROWS)
-    throw damaged(`it has version ${version}, this program reads ${VERSION}`);
+  const version = bytes[0] ?? 0;
+  if (version > VERSION)
+    throw new StoreError('UNEXPECTED', `a rollup has version ${version}, and this program reads ${VERSION}`, {
+      hint: 'run the version of Tidegauge that wrote it, or a later one',
+    });
   try {
     return version === ROWS ? decodeRows(bytes, start, length) : decodeColumns(bytes, start, length);
-  } catch (error) {
-    throw damaged(String(error));
+  } catch (cause) {
+    const time = new Date(start / 1000).toISOString();
+    const message = `the rollups from ${time} on are damaged: ${(cause as Error).message}`;
+    throw new StoreError('MISCONFIGURED', message, { cause, hint: DAMAGED });
   }
 }
 
@@ -151,10 +158,4 @@ function decodeRows(bytes: Buffer, start: number, length: number): Figures[] {
     periods.push({ time, count, min, max: other(), sum, first: other(), firstTime, last: other(), lastTime });
   }
   return periods;
-}
-
-function damaged(reason: string): StoreError {
-  return new StoreError('UNEXPECTED', `a rollup cannot be read: ${reason}`, {
-    hint: 'run the version of Tidegauge that wrote it, or a later one',
-  });
 }

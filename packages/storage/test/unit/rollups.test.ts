@@ -6,7 +6,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { freshDevice, reading, rejection, series, T0 } from '../../conformance/data.ts';
-import { openStore } from '../../src/index.ts';
+import { isDamaged } from '../../src/errors.ts';
+import { checkStore, openStore, type Store } from '../../src/index.ts';
 import { decodeFigures, encodeFigures } from '../../src/rollups/encoding.ts';
 import { type Figures, PeriodFold } from '../../src/rollups/figures.ts';
 import { isInScope } from '../../src/rollups/limits.ts';
@@ -96,15 +97,15 @@ describe('figures of a period', () => {
 
   test('that are damaged, or of a later version, are an error', () => {
     const bytes = encodeFigures([figuresAt(T0)], T0, MINUTE);
-    const unreadable = { code: 'UNEXPECTED' };
-    for (let bit = 0; bit < 8 * bytes.length; bit += 1) {
+    // The first byte is the version.
+    for (let bit = 8; bit < 8 * bytes.length; bit += 1) {
       const changed = Buffer.from(bytes);
       changed[bit >> 3]! ^= 1 << (bit & 7);
-      assert.throws(() => decodeFigures(changed, T0, MINUTE), unreadable);
+      assert.throws(() => decodeFigures(changed, T0, MINUTE), isDamaged);
     }
-    assert.throws(() => decodeFigures(bytes.subarray(0, -1), T0, MINUTE), unreadable);
-    assert.throws(() => decodeFigures(Buffer.from([3]), T0, MINUTE), unreadable);
-    assert.throws(() => decodeFigures(Buffer.alloc(0), T0, MINUTE), unreadable);
+    assert.throws(() => decodeFigures(bytes.subarray(0, -1), T0, MINUTE), isDamaged);
+    assert.throws(() => decodeFigures(Buffer.alloc(0), T0, MINUTE), isDamaged);
+    assert.throws(() => decodeFigures(Buffer.from([3]), T0, MINUTE), { code: 'UNEXPECTED' });
   });
 
   test('of rows without columns are read', () => {
@@ -114,7 +115,7 @@ describe('figures of a period', () => {
       figuresAt(T0),
       { ...one, firstTime: T0 + 2 * MINUTE + 300, lastTime: T0 + 2 * MINUTE + 300 },
     ]);
-    assert.throws(() => decodeFigures(bytes.subarray(0, -1), T0, MINUTE), { code: 'UNEXPECTED' });
+    assert.throws(() => decodeFigures(bytes.subarray(0, -1), T0, MINUTE), isDamaged);
   });
 });
 
@@ -279,6 +280,65 @@ test('a damaged series does not keep the rollups of others', async () => {
   clock += HOUR;
   assert.equal((await store.rollups.work()).hours, 1);
   await store.close();
+});
+
+describe('damaged rollups of a SQLite file', () => {
+  const path = join(folder, 'damaged-rollups.db');
+  const url = `sqlite:${path}`;
+  const damage = (periods: string) => {
+    const db = new DatabaseSync(path);
+    db.exec(
+      `update tidegauge_rollups set figures = cast(figures || x'00' as blob) where period in (${periods})`,
+    );
+    db.close();
+  };
+  const unitsOf = async (takesOut: boolean) => {
+    const units: string[] = [];
+    for await (const { unit } of (await checkStore(url, async () => {}, { takesOut }))!) units.push(unit);
+    return units;
+  };
+  let clock = T0;
+  let store: Store;
+  const chart = async (bucket: number) => {
+    const query = { device: 'a', metric: 'temperature', from: T0, to: T0 + DAY, bucket };
+    const { buckets, sources } = await store.readings.aggregate(query);
+    return { sources, buckets };
+  };
+
+  test('are found, and computed again after they were taken out', async () => {
+    store = await openStore(url, { clock: () => clock });
+    const times = Array.from({ length: 24 * 6 }, (_, index) => T0 + index * 10 * MINUTE);
+    await store.readings.write(times.map((time) => reading({ device: 'a', time })));
+    clock = T0 + 2 * DAY;
+    await store.rollups.work();
+    assert.deepEqual(await unitsOf(false), []);
+    const before = [await chart(MINUTE), await chart(HOUR), await chart(DAY)];
+    damage("'minute', 'hour', 'day'");
+    await assert.rejects(chart(DAY), isDamaged);
+    const found = await unitsOf(false);
+    assert.equal(found.length, 26);
+    assert.ok(found.includes(`rollups by day of a temperature from ${new Date(T0 / 1000).toISOString()}`));
+    assert.equal((await unitsOf(true)).length, 26);
+    clock = Math.max(clock, Date.now() * 1000) + MINUTE;
+    await store.rollups.work();
+    assert.deepEqual([await chart(MINUTE), await chart(HOUR), await chart(DAY)], before);
+  });
+
+  test('whose readings have expired leave all longer ones as they are', async () => {
+    await store.readings.expire(T0 + DAY);
+    for (const [period, rows, bucket] of [
+      ['minute', 24, HOUR],
+      ['hour', 1, DAY],
+    ] as const) {
+      const before = await chart(bucket);
+      damage(`'${period}'`);
+      assert.equal((await unitsOf(true)).length, rows);
+      clock += HOUR;
+      await store.rollups.work();
+      assert.deepEqual(await chart(bucket), before);
+    }
+    await store.close();
+  });
 });
 
 describe('the plan of an aggregate', () => {
