@@ -6,21 +6,19 @@ import { Problem } from './problem.ts';
 /** Answers of up to this size need no reservation, bytes. */
 const SMALL_BYTES = 32 * 1024;
 
-export interface AnswerMemoryLimits {
-  /** Memory for large answers that are not yet sent, bytes: in total, and of one client. */
-  readonly bytes: number;
-  readonly clientBytes: number;
-}
-
-/** Bounds the memory of large answers, for any number of clients that do not read them. */
+/**
+ * Bounds the memory of large answers, for any number of clients that do not read them. A client has as much as is free: alone
+ * half of it, and each of n clients one part of n + 1.
+ */
 export class AnswerMemory {
-  readonly #limits: AnswerMemoryLimits;
+  readonly #limit: number;
   readonly #clients = new Map<string, number>();
   readonly #held = new WeakMap<ServerResponse, number>();
   #bytes = 0;
 
-  constructor(limits: AnswerMemoryLimits) {
-    this.#limits = limits;
+  /** @param limit memory for large answers that are not yet sent, bytes */
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
   /**
@@ -39,9 +37,8 @@ export class AnswerMemory {
     if (bytes <= Math.max(held, SMALL_BYTES) || response.destroyed) return true;
     const client = senderOf(response);
     const [own, all] = [(this.#clients.get(client) ?? 0) - held, this.#bytes - held];
-    // An answer that is larger than the limit is sent when it is the only one.
-    if (own > 0 && own + bytes > this.#limits.clientBytes) return false;
-    if (all > 0 && all + bytes > this.#limits.bytes) return false;
+    // An answer that is larger is sent when it is the only one.
+    if (all > 0 && own + bytes > this.#limit - all - bytes) return false;
     if (held === 0) response.once('close', () => this.#release(response, client));
     this.#held.set(response, bytes);
     this.#bytes = all + bytes;

@@ -15,19 +15,16 @@ interface Upload {
 }
 
 /**
- * Limits the bytes of request bodies in memory, in total and for each client, for any number of connections. A body
- * counts with the bytes received so far, until its response closes. At a limit, the upload that has stalled for longest
- * is ended with 408. When none has stalled, the upload that needs more memory is ended with 503. A body that announces
- * more than `bodyBytes` is refused with 413 before it is read.
+ * Limits the bytes of request bodies in memory, for any number of connections. A client has as much as is free: alone half of
+ * it, and each of n clients one part of n + 1. A body counts with the bytes received so far, until its response closes. At
+ * a limit, the upload that has stalled for longest is ended with 408, of this client or one that has as much; of all when all
+ * is taken. When none has stalled, the upload that needs more memory is ended with 503. A body that announces more than
+ * `bodyBytes` is refused with 413 before it is read.
  *
+ * @param totalBytes at least three times `bodyBytes`, so that two clients can send one at the same time
  * @param inflates whether the next handler decompresses bodies: a compressed one then counts as `bodyBytes` from its start
  */
-export function byteBudget(
-  totalBytes: number,
-  clientBytes: number,
-  bodyBytes: number,
-  inflates = false,
-): RequestHandler {
+export function byteBudget(totalBytes: number, bodyBytes: number, inflates = false): RequestHandler {
   const uploads = new Set<Upload>();
   const clients = new Map<string, number>();
   let held = 0;
@@ -39,12 +36,14 @@ export function byteBudget(
     if (left > 0) clients.set(upload.client, left);
     else clients.delete(upload.client);
   };
-  /** Ends stale uploads until `bytes` more fit; only uploads of this client when its own limit is reached. */
+  /** Ends stale uploads until `bytes` more fit. */
   const makeRoom = (client: string, bytes: number): boolean => {
     for (;;) {
-      const own = (clients.get(client) ?? 0) + bytes > clientBytes;
-      if (!own && held + bytes <= totalBytes) return true;
-      const stalest = stalestOf(uploads, own ? client : null);
+      const own = (clients.get(client) ?? 0) + bytes;
+      const free = totalBytes - held - bytes;
+      if (own <= free) return true;
+      const mayLose = (other: string) => free < 0 || other === client || clients.get(other)! >= own;
+      const stalest = stalestOf(uploads, mayLose);
       if (stalest === null) return false;
       leave(stalest);
       giveUp(stalest, 408, 'Request timeout', 'The upload stalled while other uploads needed its memory.');
@@ -87,13 +86,13 @@ export function byteBudget(
   };
 }
 
-/** The upload that has stalled for longest, of one client or of all. Null when none has. */
-function stalestOf(uploads: Iterable<Upload>, client: string | null): Upload | null {
+/** The upload that has stalled for longest, of some clients. Null when none has. */
+function stalestOf(uploads: Iterable<Upload>, mayLose: (client: string) => boolean): Upload | null {
   const now = performance.now();
   let stalest: Upload | null = null;
   for (const upload of uploads) {
-    if (client !== null && upload.client !== client) continue;
     if (upload.request.complete || now - upload.at < STALE_MS) continue;
+    if (!mayLose(upload.client)) continue;
     if (stalest === null || upload.at < stalest.at) stalest = upload;
   }
   return stalest;

@@ -1,5 +1,5 @@
 export * from './access/index.ts';
-export { AnswerMemory, type AnswerMemoryLimits, tooManyAnswers } from './answer-memory.ts';
+export { AnswerMemory, tooManyAnswers } from './answer-memory.ts';
 export { byteBudget } from './byte-budget.ts';
 export { observeCertificate } from './certificate-metrics.ts';
 export { changeFile } from './change-file.ts';

@@ -77,7 +77,7 @@ export function createServiceApp(options: ServiceAppOptions): Express {
 
 /** The memory of answers of an operator's port, whose largest are pages of half a MiB. */
 export function serviceAnswers(): AnswerMemory {
-  return new AnswerMemory({ bytes: 4 * 2 ** 20, clientBytes: 2 * 2 ** 20 });
+  return new AnswerMemory(4 * 2 ** 20);
 }
 
 const METRICS: Rule = { scope: 'metrics', limitsDevices: false };

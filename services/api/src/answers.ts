@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Reading } from '@tidegauge/readings';
-import { AnswerMemory, type AnswerMemoryLimits, Turns, tooManyAnswers } from '@tidegauge/service';
+import { AnswerMemory, Turns, tooManyAnswers } from '@tidegauge/service';
 import type { YcsbRecord } from '@tidegauge/storage';
 import { endOfTurn } from './end-of-turn.ts';
 import { beginJson, sendJson } from './send-json.ts';
@@ -25,13 +25,15 @@ const QUERIES = 2;
  */
 export type ReadCost = 'page' | 'scan' | 'query';
 
-export interface AnswerLimits extends AnswerMemoryLimits {
+export interface AnswerLimits {
+  /** Memory for large answers that are not yet sent, bytes. */
+  readonly bytes: number;
   /** Largest number of concurrent reads of the cost `page`, and of the cost `scan`. */
   readonly reads: number;
 }
 
 /** For a process with 152 MiB of memory. */
-export const LIMITS: AnswerLimits = { reads: 4, bytes: 8 * 2 ** 20, clientBytes: 4 * 2 ** 20 };
+export const LIMITS: AnswerLimits = { reads: 4, bytes: 8 * 2 ** 20 };
 
 /** Items that are read in pages. A page can be empty. */
 export class Pages<T> {
@@ -73,8 +75,8 @@ export class Answers {
   readonly #turns: Readonly<Record<ReadCost, Turns>>;
 
   constructor(limits: Partial<AnswerLimits> = {}) {
-    const { reads, ...memory } = { ...LIMITS, ...limits };
-    this.memory = new AnswerMemory(memory);
+    const { reads, bytes } = { ...LIMITS, ...limits };
+    this.memory = new AnswerMemory(bytes);
     this.#turns = { page: new Turns(reads), scan: new Turns(reads), query: new Turns(QUERIES) };
   }
 

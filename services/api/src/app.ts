@@ -73,7 +73,7 @@ const SMALL_JSON = { values: 10_000, depth: 32 };
  * several times while it is merged.
  */
 export const ASKING = 4;
-/** Memory for request bodies, bytes. They fit an API with 152 MiB. One client gets half of it. */
+/** Memory for request bodies, bytes. They fit an API with 152 MiB. */
 export const BODY_BYTES = 8 * 1024 * 1024;
 
 const PUBLIC: Rule = { scope: 'public', limitsDevices: true };
@@ -157,8 +157,7 @@ export function createApp(dependencies: AppDependencies): App {
     return isSafe(method!) && isPage(path) ? PUBLIC : operations.ruleOf(method!, url!);
   };
   app.use(guardBrowsers(hosts, config.corsOrigins ?? []), influxHealth, access.guard(ruleOf));
-  const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
-  const budget = byteBudget(bodyBytes, bodyBytes / 2, config.bodyLimit);
+  const budget = byteBudget(Math.max(BODY_BYTES, 3 * config.bodyLimit), config.bodyLimit);
   // Bodies are not decompressed: the budget counts the bytes received, and ingest receives them unchanged.
   const sent = { type: () => true, limit: config.bodyLimit, inflate: false };
   const routeBytes = Math.min(ROUTE_BODY_LIMIT, config.bodyLimit);

@@ -6,7 +6,7 @@ import type { IngestClient } from './ingest-client.ts';
 export const RELAY_PATH = '/v1/relay';
 /** Largest body after its decompression, bytes, as ingest accepts it. */
 const BODY_BYTES = 1024 * 1024;
-/** Memory for the bodies of all boards, bytes. One client gets half of it. */
+/** Memory for the bodies of all boards, bytes. */
 const BODIES_BYTES = 4 * BODY_BYTES;
 /** Requests of boards that ingest works on at once. */
 const RELAYS = 8;
@@ -19,7 +19,7 @@ const RELAYS = 8;
 export function relayRoutes(ingest: IngestClient, asking: Turns): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const turns = new Turns(RELAYS);
-  const budget = byteBudget(BODIES_BYTES, BODIES_BYTES / 2, BODY_BYTES, true);
+  const budget = byteBudget(BODIES_BYTES, BODY_BYTES, true);
   const raw = express.raw({ type: () => true, limit: BODY_BYTES, inflate: true });
 
   router.post(RELAY_PATH, named, budget, raw, async (request, response) => {

@@ -110,8 +110,7 @@ function ingestOperations(options: AppOptions, answers: AnswerMemory): readonly 
   const { pipeline, quarantine, router, instance } = options;
   const start: Start = { since: formatTime(Date.now() * 1000), writes: diskWrites() ?? 0 };
   // One client gets half of it, so it is two of the largest at least.
-  const bodyBytes = Math.max(BOUNDS.bodies, 2 * options.maxPayload);
-  const budget = byteBudget(bodyBytes, bodyBytes / 2, options.maxPayload, true);
+  const budget = byteBudget(Math.max(BOUNDS.bodies, 3 * options.maxPayload), options.maxPayload, true);
   const payload = rawBody(options.maxPayload, true);
   const steps = stepHandlers(options);
 

@@ -12,7 +12,7 @@ const BYTES = 16 * 2 ** 20;
 test('large answers that clients do not read are bounded, of one client and of all', async (t) => {
   let late = 0;
   const app = express();
-  const memory = new AnswerMemory({ bytes: 2.5 * BYTES, clientBytes: 1.5 * BYTES });
+  const memory = new AnswerMemory(3.2 * BYTES);
   memory.bound(app);
   app.get('/large', (_request, response) => {
     // Before the answer is made. It counts once.

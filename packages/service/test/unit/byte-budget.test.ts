@@ -14,7 +14,7 @@ async function until(what: string, isTrue: () => boolean): Promise<void> {
 test('bodies beyond the budget are answered with 503 until an answer frees memory', async (t) => {
   const answers: (() => void)[] = [];
   const app = express();
-  app.post('/', byteBudget(1000, 800, 800), express.raw({ type: () => true }), (_request, response) => {
+  app.post('/', byteBudget(1500, 800), express.raw({ type: () => true }), (_request, response) => {
     answers.push(() => response.json({}));
   });
   app.use(problemHandler(createLogger('test', 'silent')));
@@ -38,12 +38,7 @@ test('bodies beyond the budget are answered with 503 until an answer frees memor
 test('stalled uploads do not block others, and one client cannot use all of the memory', async (t) => {
   const app = express();
   const parse = express.raw({ type: () => true });
-  app.post(
-    '/',
-    byteBudget(4000, 2000, 2000),
-    parse,
-    ({ body }, response) => void response.send(`${body.length}`),
-  );
+  app.post('/', byteBudget(4000, 2000), parse, ({ body }, response) => void response.send(`${body.length}`));
   app.use(problemHandler(createLogger('test', 'silent')));
   const server = await listen(app, '127.0.0.1', 0, 'the test');
   t.after(() => server.close(0));
@@ -80,9 +75,41 @@ test('stalled uploads do not block others, and one client cannot use all of the 
   assert.equal(second.text, '');
 });
 
+test('several clients that take what they can leave room for one more', async (t) => {
+  const app = express();
+  app.post('/', byteBudget(4000, 900), express.raw({ type: () => true }), (_request, response) => {
+    held.push(() => response.end());
+  });
+  app.use(problemHandler(createLogger('test', 'silent')));
+  const server = await listen(app, '127.0.0.1', 0, 'the test');
+  t.after(() => server.close(0));
+  const held: (() => void)[] = [];
+  /** Resolves to the status, or to 0 while the body is held. */
+  const send = async (from: string) => {
+    const before = held.length;
+    const socket = connect({ host: '127.0.0.1', port: server.port, localAddress: from });
+    t.after(() => socket.destroy());
+    let text = '';
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 400\r\n\r\n${'x'.repeat(400)}`);
+    await until('the body is held or refused', () => held.length > before || text.length > 0);
+    return held.length > before ? 0 : Number(text.slice(9, 12));
+  };
+  const taken: number[] = [];
+  for (const from of ['127.0.0.1', '127.0.0.2', '127.0.0.3']) {
+    let count = 0;
+    while ((await send(from)) === 0) count += 1;
+    taken.push(count);
+  }
+  assert.deepEqual(taken, [5, 2, 1]);
+  assert.equal(await send('127.0.0.4'), 0);
+});
+
 test('a body that announces more than one may have is refused with 413, also when others wait for memory', async (t) => {
   const app = express();
-  app.post('/', byteBudget(1000, 800, 700), express.raw({ type: () => true, limit: 700 }));
+  app.post('/', byteBudget(2100, 700), express.raw({ type: () => true, limit: 700 }));
   app.use(problemHandler(createLogger('test', 'silent')));
   const server = await listen(app, '127.0.0.1', 0, 'the test');
   t.after(() => server.close(0));
@@ -104,14 +131,9 @@ for (const [what, sent] of [
       const app = express();
       // On a busy server the whole body has arrived before the request has its turn.
       if (delayMs > 0) app.use((_request, _response, next) => void setTimeout(next, delayMs));
-      app.post(
-        '/',
-        byteBudget(1900, 1700, 1000, true),
-        express.raw({ type: () => true }),
-        ({ body }, response) => {
-          answers.push(() => response.send(`${body.length}`));
-        },
-      );
+      app.post('/', byteBudget(2500, 1000, true), express.raw({ type: () => true }), ({ body }, response) => {
+        answers.push(() => response.send(`${body.length}`));
+      });
       app.use(problemHandler(createLogger('test', 'silent')));
       const server = await listen(app, '127.0.0.1', 0, 'the test');
       t.after(() => server.close(0));

@@ -85,7 +85,7 @@ test('a list without pages is sent completely, for any size', async (t) => {
 });
 
 test('clients that do not read shorten pages, and block complete lists only until they leave', async (t) => {
-  const limits = { bytes: 512 * 1024, clientBytes: 512 * 1024 };
+  const limits = { bytes: 512 * 1024 };
   const paged = await serve(t, 1000, limits, { next });
   for (let n = 0; n < 10; n += 1) paged.stuck('127.0.0.2');
   await until('ten readers that do not read', () => paged.seen.read > 100);
@@ -149,7 +149,7 @@ test('a client has half of the places, by its login from any address', async () 
 });
 
 test('all that stays in memory while it is sent is reserved', async (t) => {
-  const held = await serve(t, 1000, { bytes: 2 ** 20, clientBytes: 2 ** 20 }, { held: () => 2 ** 20 });
+  const held = await serve(t, 1000, { bytes: 2 ** 20 }, { held: () => 2 ** 20 });
   const socket = held.stuck('127.0.0.2');
   await until('a reader that does not read', () => held.seen.read > 0);
   assert.equal((await held.get()).status, 503);

@@ -21,7 +21,7 @@ import { type CentreOptions, takeRelayed } from './take-relayed.ts';
 
 /** Largest body after its decompression, bytes. A board sends a quarter of it. */
 const BODY_BYTES = 1024 * 1024;
-/** Memory for the bodies of all boards, bytes. One client gets half of it. */
+/** Memory for the bodies of all boards, bytes. */
 const BODIES_BYTES = 4 * BODY_BYTES;
 /** Days that are compared at once. Each reads the store. */
 const COMPARISONS = 2;
@@ -46,7 +46,7 @@ interface RelayDocument {
 export function relayOperations(options: RelayOperationOptions): readonly ServiceOperation[] {
   const { instance, relay, boards, deliveries } = options;
   const comparisons = new Turns(COMPARISONS);
-  const budget = byteBudget(BODIES_BYTES, BODIES_BYTES / 2, BODY_BYTES, true);
+  const budget = byteBudget(BODIES_BYTES, BODY_BYTES, true);
   const raw = express.raw({ type: () => true, limit: BODY_BYTES, inflate: true });
   const beyond = () => relay?.beyond ?? [];
 
