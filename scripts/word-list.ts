@@ -1,6 +1,6 @@
 /** A phrase that the project's text avoids. */
 export interface Avoided {
-  /** How the table in CONTRIBUTING.md shows it. */
+  /** Examples of it. */
   readonly shown: string;
   /** What to write instead. */
   readonly write: string;
@@ -70,9 +70,3 @@ export const AVOIDED: readonly Avoided[] = [
   { shown: 'a process wants, asks', write: 'needs, requests, reads', pattern: verb('wants(?!=)|asks') },
   { shown: 'a process forgets', write: 'deletes, removes', pattern: verb('forgets') },
 ];
-
-/** The table of CONTRIBUTING.md, without a line break at its end. */
-export function wordTable(): string {
-  const rows = AVOIDED.map(({ shown, write }) => `| ${shown} | ${write} |`);
-  return ['| instead of | write |', '| --- | --- |', ...rows].join('\n');
-}

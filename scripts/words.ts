@@ -1,10 +1,10 @@
 // Finds phrases that the project's text avoids: `npm run words [-- PATH…]`, `npm run words -- --count` for totals.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { projectFiles } from './project-files.ts';
 import { ROOT } from './setup.js';
-import { AVOIDED, type Avoided, wordTable } from './word-list.ts';
+import { AVOIDED, type Avoided } from './word-list.ts';
 
 /** A phrase found in a text. Line and column count from 1. */
 export interface Hit {
@@ -26,8 +26,6 @@ const EXCLUDED = [
   'scripts/word-list.ts',
   'scripts/test/unit/words.test.ts',
 ];
-const CONTRIBUTING = join(ROOT, 'CONTRIBUTING.md');
-const TABLE = /(?<=<!-- words -->\n\n)[\s\S]*?(?=\n\n<!-- \/words -->)/;
 
 // A space in a phrase, or a line break with what begins the next line of a comment or quote.
 const SPACE = '(?:[ \\t]+|[ \\t]*\\n[ \\t]*(?:(?://|\\*|#|>)[ \\t]*)?)';
@@ -36,19 +34,14 @@ const COMPILED = AVOIDED.map((avoided: Avoided) => ({
   expression: new RegExp(`\\b(?:${avoided.pattern.replaceAll(' ', SPACE)})\\b`, 'gi'),
 }));
 
-/**
- * The avoided phrases in a text, in its order. A name in backticks is none, and the generated table of CONTRIBUTING.md is
- * not searched.
- */
+/** The avoided phrases in a text, in its order. A name in backticks is none. */
 export function findWords(text: string): Hit[] {
-  const table = TABLE.exec(text);
-  const searched = table === null ? text : text.replace(TABLE, (inside) => inside.replace(/[^\n]/g, ' '));
   const taken: { from: number; to: number; write: string }[] = [];
   for (const { avoided, expression } of COMPILED) {
-    for (const match of searched.matchAll(expression)) {
+    for (const match of text.matchAll(expression)) {
       const from = match.index;
       const to = from + match[0].length;
-      if (searched[from - 1] === '`' && searched[to] === '`') continue;
+      if (text[from - 1] === '`' && text[to] === '`') continue;
       if (taken.some((other) => from < other.to && other.from < to)) continue;
       taken.push({ from, to, write: avoided.write });
     }
@@ -56,21 +49,14 @@ export function findWords(text: string): Hit[] {
   return taken
     .toSorted((a, b) => a.from - b.from)
     .map(({ from, to, write }) => {
-      const before = searched.slice(0, from);
+      const before = text.slice(0, from);
       return {
         line: before.split('\n').length,
         column: from - before.lastIndexOf('\n'),
-        found: searched.slice(from, to).replace(/\s*\n\s*(?:\/\/|[*#>])?\s*|\s+/g, ' '),
+        found: text.slice(from, to).replace(/\s*\n\s*(?:\/\/|[*#>])?\s*|\s+/g, ' '),
         write,
       };
     });
-}
-
-/** CONTRIBUTING.md with the table of this list. */
-export function contributing(): string {
-  const text = readFileSync(CONTRIBUTING, 'utf8');
-  if (!TABLE.test(text)) throw new Error('CONTRIBUTING.md has no <!-- words --> markers');
-  return text.replace(TABLE, () => wordTable());
 }
 
 /** The files to check, relative to the root: those at or below the paths given, or all. */
@@ -95,32 +81,27 @@ function read(file: string): string | null {
 }
 
 function main(): number {
-  let values: { count?: boolean; help?: boolean; table?: boolean };
+  let values: { count?: boolean; help?: boolean };
   let positionals: string[];
   try {
     ({ values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { count: { type: 'boolean' }, help: { type: 'boolean' }, table: { type: 'boolean' } },
+      options: { count: { type: 'boolean' }, help: { type: 'boolean' } },
     }));
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     return 2;
   }
   if (values.help === true) {
-    process.stdout.write(`Usage: npm run words -- [--count] [--table] [PATH…]
+    process.stdout.write(`Usage: npm run words -- [--count] [PATH…]
 
 Finds words and phrases that the project's text avoids (CONTRIBUTING.md, "Language"). Checks all tracked and new
 text files, or those below each PATH.
 
   --count   print the number of phrases per directory instead of each one
-  --table   write the table in CONTRIBUTING.md from scripts/word-list.ts
 
 Exit codes: 0 none found, 1 some found, 2 bad usage.
 `);
-    return 0;
-  }
-  if (values.table === true) {
-    writeFileSync(CONTRIBUTING, contributing());
     return 0;
   }
   const files = filesBelow(positionals);

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { NODE, ROOT } from '../../setup.js';
 import { AVOIDED } from '../../word-list.ts';
-import { contributing, findWords } from '../../words.ts';
+import { findWords } from '../../words.ts';
 
 const found = (text: string) => findWords(text).map((hit) => hit.found);
 
@@ -44,10 +42,6 @@ test('every phrase of the list is found in its own example or word', () => {
     return !examples.some((text) => new RegExp(pattern, 'i').test(text));
   });
   assert.deepEqual(missing, []);
-});
-
-test('the table in CONTRIBUTING.md is the list (npm run words -- --table)', () => {
-  assert.equal(readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8'), contributing());
 });
 
 test('the command exits with 0 without a hit, and with 2 on bad usage', () => {
