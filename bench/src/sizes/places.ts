@@ -129,7 +129,7 @@ function tablesOf(path: string): { bytes: number; blockBytes: number; blockReadi
     };
     const count = 'select coalesce(sum(count), 0) as readings from tidegauge_blocks';
     return {
-      bytes: bytesOf('series', 'boots', 'readings', 'recent', 'tidegauge_blocks'),
+      bytes: bytesOf('series', 'boots', 'readings', 'recent', 'arrivals', 'tidegauge_blocks'),
       blockBytes: bytesOf('tidegauge_blocks'),
       blockReadings: db.prepare(count).get()!.readings as number,
     };

@@ -36,6 +36,7 @@ const HAS_SOURCE = `
   with own as (select id from series where device = ?1 and metric = ?2)
   select 1 from readings join own on series = id where time >= ?3 and time < ?4
   union all select 1 from recent join own on series = id where time >= ?3 and time < ?4
+  union all select 1 from arrivals join own a on series = a.id where time >= ?3 and time < ?4
   union all select 1 from tidegauge_blocks b join own o on b.series = o.id where last >= ?3 and first < ?4
   union all select 1 from tidegauge_rollups
     where device = ?1 and metric = ?2 and period = ?5 and start >= ?3 and start < ?4

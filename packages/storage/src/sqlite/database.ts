@@ -6,9 +6,11 @@ import { StoreError } from '../errors.ts';
 import type { SqliteConfig } from './config.ts';
 import { isBusy, toStoreError } from './errors.ts';
 
-// A commit copies the write-ahead log into the file when the log has this many pages: 8 MB. Such a checkpoint
-// takes about 10 ms, and a page that many commits wrote is copied once.
-const CHECKPOINT_PAGES = 2000;
+// Of a new file. A commit writes whole pages, of 4 KB in files of earlier versions.
+const PAGE_BYTES = 2048;
+// A commit copies the write-ahead log into the file when the log is this large. Such a checkpoint takes about 10 ms, and a
+// page that many commits wrote is copied once.
+const CHECKPOINT_BYTES = 8_000_000;
 const MAX_STATEMENTS = 256;
 // Short, without back-off: a process that writes continuously leaves only short gaps, and an attempt costs 10 us.
 const RETRY_MS = 1;
@@ -53,13 +55,15 @@ export class Database {
       this.#db = db;
       // Sorts, and journals of statements that write many rows, stay in memory.
       db.exec(`
+        pragma page_size = ${PAGE_BYTES};
         pragma temp_store = memory;
         pragma cache_size = -${cache};
         pragma journal_mode = wal;
         pragma synchronous = ${synchronous};
-        pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};
         pragma journal_size_limit = 67108864;
       `);
+      const pageBytes = Number(db.prepare('pragma page_size').get()!.page_size);
+      db.exec(`pragma wal_autocheckpoint = ${Math.floor(CHECKPOINT_BYTES / pageBytes)}`);
       // SQLite opens a write-protected file read-only, and reports it at the first write.
       db.exec('begin immediate; rollback');
     });

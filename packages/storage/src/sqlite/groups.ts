@@ -126,6 +126,9 @@ export function groupStatements({ by, metric, devices = {} }: RowGroupQuery) {
       union all
       select ${grouped}, r.value from recent r cross join series s on s.id = r.series
       where r.series >= ?1 and r.series <= ?5 and ${within}
+      union all
+      select ${grouped}, r.value from arrivals r cross join series s on s.id = r.series
+      where r.series >= ?1 and r.series <= ?5 and ${within}
     ) group by grouped`;
   return { partEnd, partBlocks, part, values };
 }

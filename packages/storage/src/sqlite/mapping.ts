@@ -5,11 +5,9 @@ export { fromField, fromPatch, toDevice } from '../sql-mapping.ts';
 /** The values of a row. */
 export type Row = readonly unknown[];
 
-/** Columns of a reading in the order of `toReading`, from `readings` or `recent`. */
-export function readingColumns(table: string): string {
-  const boot = `(select boots.boot from boots where boots.id = ${table}.boot)`;
-  return `${table}.time, ${table}.value, ${table}.received, ${boot} as boot, ${table}.seq, ${table}.quality`;
-}
+/** Columns of a reading in the order of `toReading`, from a table of readings `r`. */
+export const READING_COLUMNS =
+  'r.time, r.value, r.received, (select b.boot from boots b where b.id = r.boot) as boot, r.seq, r.quality';
 
 const QUALITY_NUMBERS = new Map(QUALITIES.map((quality, index) => [quality, index]));
 

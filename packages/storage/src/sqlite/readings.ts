@@ -21,19 +21,22 @@ import {
   type PageQuery,
   rangePages,
 } from '../merge.ts';
+import { Arrivals } from './arrivals.ts';
 import { Blocks, unlessDamaged } from './blocks.ts';
 import { Compactor } from './compactor.ts';
 import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
-import { fromQuality, type Row, readingColumns, toReading } from './mapping.ts';
-import { ARRIVALS, SLOTS } from './schema.ts';
-import { SeriesDictionary } from './series.ts';
+import { fromQuality, READING_COLUMNS, type Row, toReading } from './mapping.ts';
+import { SLOTS } from './schema.ts';
+import { type Series, SeriesDictionary } from './series.ts';
 import { isLoose, shrink, shrinkSome } from './shrink.ts';
 
 /** When the slots of series in `recent` have more readings, the fullest of them are merged into `readings`. */
 const RECENT_ROWS = 20_000;
-/** When there are more arrivals, they are moved to their slots. A batch of half as many readings is large. */
-const ARRIVED_ROWS = 512;
+/** When there are more arrivals, they are moved to their slots. */
+const ARRIVED_ROWS = 2048;
+/** Readings of a batch that go to their slots at once. */
+const LARGE_BATCH = 256;
 // The most rows to delete and series to check in one transaction of a deletion.
 const EXPIRE_ROWS = 1000;
 const EXPIRE_SERIES = 500;
@@ -51,6 +54,10 @@ const UPSERT = `
 const WRITE_RECENT = `
   insert into recent (slot, series, time, value, received, boot, seq, quality)
   values (?, ?, ?, ?, ?, ?, ?, ?) ${UPSERT}`;
+const WRITE_ARRIVAL = `
+  insert into arrivals (series, time, value, received, boot, seq, quality) values (?, ?, ?, ?, ?, ?, ?)`;
+const CORRECT_ARRIVAL = `
+  update arrivals set value = ?, received = ?, boot = ?, seq = ?, quality = ? where id = ? and value is not ?`;
 const WRITE_READING = `
   insert into readings (series, time, value, received, boot, seq, quality) values (?, ?, ?, ?, ?, ?, ?) ${UPSERT}`;
 // An earlier version that was still running can have stored a reading twice. That must not block all writes.
@@ -59,14 +66,14 @@ const MERGE = `
   select series, time, value, received, boot, seq, quality from recent where slot = ? order by series, time ${UPSERT}`;
 const MOVE = `
   insert into recent (slot, series, time, value, received, boot, seq, quality)
-  select series % ${SLOTS}, series, time, value, received, boot, seq, quality from recent where slot = ${ARRIVALS}
+  select series % ${SLOTS}, series, time, value, received, boot, seq, quality from arrivals where true
   order by 1, time, series ${UPSERT}`;
-/** The three parts of a series, the oldest readings first. */
+/** The parts of a series, the oldest readings first: where they are, and the column that has the order of their times. */
 const PARTS = [
-  `${readingColumns('readings')} from readings where`,
-  `${readingColumns('recent')} from recent where slot = ?1 % ${SLOTS} and`,
-  `${readingColumns('recent')} from recent where slot = ${ARRIVALS} and`,
-];
+  ['readings r where', 'time'],
+  [`recent r where slot = ?1 % ${SLOTS} and`, 'time'],
+  ['arrivals r where', 'id'],
+] as const;
 const PAGES: Readonly<Record<Order, readonly string[]>> = {
   asc: pages('asc'),
   desc: pages('desc').toReversed(),
@@ -76,18 +83,16 @@ const MERGED: Readonly<Record<Order, number>> = { asc: 0, desc: PARTS.length - 1
 
 function pages(order: Order): string[] {
   return PARTS.map(
-    (part) => `select ${part} series = ?1 and time >= ?2 and time < ?3 order by time ${order} limit ?4`,
+    ([part, column]) =>
+      `select ${READING_COLUMNS} from ${part} series = ?1 and time >= ?2 and time < ?3 order by ${column} ${order} limit ?4`,
   );
 }
 
-const ARRIVAL_SLOTS = `select series % ${SLOTS} from recent where slot = ${ARRIVALS}`;
 const DEVICES = 'select distinct device from series where device > ? order by device limit ?';
-const NUMBERS = `
-  select time, value from readings where series = ?1 and time >= ?2 and time < ?3 and typeof(value) = 'real'
-  union all
-  select time, value from recent
-  where slot in (?4, ${ARRIVALS}) and series = ?1 and time >= ?2 and time < ?3 and typeof(value) = 'real'
-  order by time limit ?5`;
+const NUMBERS = PARTS.map(
+  ([from, column]) =>
+    `select time, value from ${from} series = ?1 and time >= ?2 and time < ?3 and typeof(value) = 'real' order by ${column} limit ?4`,
+);
 
 const SERIES = 'select id, metric from series where device = ?';
 const DELETE_READINGS = `
@@ -95,10 +100,31 @@ const DELETE_READINGS = `
     (select time from readings where series = ?1 and time >= ?2 order by time limit 1 offset ?4), ?3)`;
 const DELETE_RECENT = `
   delete from recent where (slot, time, series) in (
-    select slot, time, series from recent where slot in (?, ${ARRIVALS}) and series = ? and time >= ? and time < ? limit ?)`;
+    select slot, time, series from recent where slot = ? and series = ? and time >= ? and time < ? limit ?)`;
+const DELETE_ARRIVALS = 'delete from arrivals where series = ? and time >= ? and time < ?';
 const EXPIRE_RECENT = `
   delete from recent where (slot, time, series) in (
     select slot, time, series from recent where slot = ? and time < ? limit ?)`;
+
+const EXPIRE_ARRIVALS = 'delete from arrivals where time < ?';
+
+/** What a writer has in memory of the newest readings. */
+interface Newest {
+  /** Rows of each slot of `recent`. */
+  readonly slotRows: number[];
+  readonly arrivals: Arrivals;
+  /** Whether new readings of the batch in progress become arrivals. */
+  takesArrivals: boolean;
+}
+
+/** Value, delay, boot, sequence number and quality, as in a row. */
+type Fields = readonly [
+  value: number | string,
+  delay: number,
+  boot: number | null,
+  seq: number | null,
+  quality: number,
+];
 
 interface SeriesRow {
   readonly id: number;
@@ -106,14 +132,14 @@ interface SeriesRow {
 }
 
 /**
- * Readings in two tables that never share an identity: `readings` by (series, time), and `recent`, so that a commit writes
- * few pages. `recent` has slots, each for some of the series, and one slot of arrivals for all of them. For each series,
- * arrivals are newer than its slot, and its slot is newer than `readings`. So a reading of a small batch is an arrival if it
- * is newer than all others of its series. A reading of a large batch goes to its slot if it is newer than those in
- * `readings`, and arrivals are moved to their slots before. Any other (late, repeated, backfilled) goes where its time
- * belongs. When there are many arrivals, a write also moves them. When `recent` is full, it also moves the fullest slots to
- * `readings`. Both are part of the same transaction. `Compactor` moves rows of `readings` to blocks, which belong to `readings`
- * in all of this.
+ * Readings in three tables that never share an identity, so that a commit writes few pages: `readings` by (series, time),
+ * `recent` with slots, each for some of the series, and `arrivals` of all series in the order in which they came. For each
+ * series, arrivals are newer than its slot, and its slot is newer than `readings`. So a reading of a small batch is an arrival
+ * if it is newer than all others of its series. A reading of a large batch goes to its slot if it is newer than those in
+ * `readings`, and arrivals are moved to their slots before; so does a late one, if an arrival is newer. Any other (late,
+ * repeated, backfilled) goes where its time belongs. When there are many arrivals, a write also moves them. When `recent` is
+ * full, it also moves the fullest slots to `readings`. Both are part of the same transaction. `Compactor` moves rows of
+ * `readings` to blocks, which belong to `readings` in all of this.
  */
 export class SqliteReadings implements BackendReadings {
   readonly #db: Database;
@@ -126,8 +152,8 @@ export class SqliteReadings implements BackendReadings {
   #sinceCompacted: number | null = null;
   /** All rows of the pass were moved, and the file shrinks. */
   #shrinks = false;
-  /** Cached number of rows in each slot of `recent`. Null if it must be counted. */
-  #slotRows: number[] | null = null;
+  /** Null if it must be read. */
+  #newest: Newest | null = null;
 
   constructor(db: Database, recentRows = RECENT_ROWS, arrivedRows = ARRIVED_ROWS, blocks = new Blocks(db)) {
     this.#db = db;
@@ -139,49 +165,69 @@ export class SqliteReadings implements BackendReadings {
     db.onRollback = () => {
       this.#dictionary.clear();
       this.#blocks.clear();
-      this.#slotRows = null;
+      this.#newest = null;
     };
   }
 
   write(batch: readonly Reading[]): Promise<WriteResult> {
     return this.#db.transaction(() => {
-      const othersWrote = this.#dictionary.refresh();
-      this.#slotRows ??= this.#countSlots();
-      if (othersWrote) this.#slotRows[ARRIVALS] = this.#arrivals().length;
-      const stored = this.#store(batch, this.#slotRows);
-      this.#mergeFullest(this.#slotRows);
+      if (this.#dictionary.refresh()) this.#newest = null;
+      this.#newest ??= this.#readNewest();
+      const stored = this.#store(batch, this.#newest);
+      this.#mergeFullest(this.#newest.slotRows);
       if (this.#sinceCompacted !== null) this.#sinceCompacted += stored;
       return { stored, duplicate: batch.length - stored };
     });
   }
 
-  #store(batch: readonly Reading[], slotRows: number[]): number {
+  #store(batch: readonly Reading[], newest: Newest): number {
     const dictionary = this.#dictionary;
-    const recent = this.#db.statement(WRITE_RECENT);
-    const readings = this.#db.statement(WRITE_READING);
-    const isSmall = batch.length < this.#arrivedRows / 2;
-    if (!isSmall) this.#moveArrivals(slotRows);
+    newest.takesArrivals = batch.length < Math.min(LARGE_BATCH, this.#arrivedRows / 2);
+    if (!newest.takesArrivals) this.#moveArrivals(newest);
     let stored = 0;
     for (const { device, metric, time, value, received, boot, seq, quality } of batch) {
       const series = dictionary.get(device, metric);
-      const { id } = series;
-      const delay = received - time;
       const bootId = dictionary.bootId(series, boot);
-      const grade = fromQuality(quality);
-      const arrives = isSmall && time > dictionary.settled(series);
-      if (arrives || time > dictionary.merged(series)) {
-        const slot = arrives ? ARRIVALS : series.slot;
-        const { changes } = recent.run(slot, id, time, value, delay, bootId, seq, grade);
-        stored += changes as number;
-        slotRows[slot]! += changes as number;
+      stored += this.#put(series, time, [value, received - time, bootId, seq, fromQuality(quality)], newest);
+    }
+    if (!newest.takesArrivals) dictionary.arrivalsMoved();
+    else if (newest.arrivals.count > this.#arrivedRows) this.#moveArrivals(newest);
+    return stored;
+  }
+
+  /** Stores a reading where it belongs. Returns 1, or 0 for a duplicate. */
+  #put(series: Series, time: number, fields: Fields, newest: Newest): number {
+    const { id } = series;
+    if (newest.takesArrivals) {
+      const row = newest.arrivals.row(id, time);
+      if (row !== undefined) {
+        const [value] = fields;
+        return this.#db.statement(CORRECT_ARRIVAL).run(...fields, row, value).changes as number;
+      }
+      const isNewest = time > newest.arrivals.newest(id);
+      if (isNewest && time > this.#dictionary.settled(series)) {
+        const { lastInsertRowid } = this.#db.statement(WRITE_ARRIVAL).run(id, time, ...fields);
+        newest.arrivals.add(id, time, lastInsertRowid as number);
         series.arrived = Math.max(series.arrived, time);
-      } else if (!this.#blocks.holds(id, time, value)) {
-        stored += readings.run(id, time, value, delay, bootId, seq, grade).changes as number;
+        return 1;
+      }
+      if (!isNewest && time > this.#dictionary.merged(series)) {
+        // Arrivals are newer than their slot. Those of the rest of the batch would be moved for each further late reading.
+        this.#moveArrivals(newest);
+        newest.takesArrivals = false;
       }
     }
-    if (!isSmall) dictionary.arrivalsMoved();
-    else if (slotRows[ARRIVALS]! > this.#arrivedRows) this.#moveArrivals(slotRows);
-    return stored;
+    if (time > this.#dictionary.merged(series)) return this.#putRecent(series, time, fields, newest);
+    if (this.#blocks.holds(id, time, fields[0])) return 0;
+    return this.#db.statement(WRITE_READING).run(id, time, ...fields).changes as number;
+  }
+
+  #putRecent(series: Series, time: number, fields: Fields, { slotRows }: Newest): number {
+    const { id, slot } = series;
+    const changes = this.#db.statement(WRITE_RECENT).run(slot, id, time, ...fields).changes as number;
+    slotRows[slot]! += changes;
+    series.arrived = Math.max(series.arrived, time);
+    return changes;
   }
 
   /** One step of a pass: moves some readings to blocks, or at the end shrinks the file. Resolves to whether to continue. */
@@ -198,40 +244,33 @@ export class SqliteReadings implements BackendReadings {
     return false;
   }
 
-  #moveArrivals(slotRows: number[]): void {
-    if (slotRows[ARRIVALS] === 0) return;
-    for (const slot of this.#arrivals()) slotRows[slot]! += 1;
+  #moveArrivals({ slotRows, arrivals }: Newest): void {
+    if (arrivals.count === 0) return;
+    for (const [series, count] of arrivals.counts()) slotRows[series % SLOTS]! += count;
     this.#db.statement(MOVE).run();
-    this.#db.statement('delete from recent where slot = ?').run(ARRIVALS);
-    slotRows[ARRIVALS] = 0;
+    this.#db.statement('delete from arrivals').run();
+    arrivals.clear();
     this.#dictionary.arrivalsMoved();
   }
 
-  /** The slots to which the arrivals belong. */
-  #arrivals(): number[] {
-    return (this.#db.arrays(ARRIVAL_SLOTS).all() as unknown as [number][]).map(([slot]) => slot);
-  }
-
   #mergeFullest(slotRows: number[]): void {
-    const counts = slotRows.slice(0, SLOTS);
-    let rows = counts.reduce((sum, count) => sum + count, 0);
+    let rows = slotRows.reduce((sum, count) => sum + count, 0);
     while (rows > this.#recentRows) {
-      const most = Math.max(...counts);
-      const slot = counts.indexOf(most);
+      const most = Math.max(...slotRows);
+      const slot = slotRows.indexOf(most);
       this.#db.statement(MERGE).run(slot);
       this.#db.statement('delete from recent where slot = ?').run(slot);
       this.#dictionary.slotMerged(slot);
-      counts[slot] = 0;
       slotRows[slot] = 0;
       rows -= most;
     }
   }
 
-  #countSlots(): number[] {
-    const counts = new Array<number>(SLOTS + 1).fill(0);
-    const rows = this.#db.statement('select slot, count(*) as count from recent group by slot').all();
-    for (const { slot, count } of rows) counts[slot as number] = count as number;
-    return counts;
+  #readNewest(): Newest {
+    const slotRows = new Array<number>(SLOTS).fill(0);
+    const rows = this.#db.arrays('select slot, count(*) from recent group by slot').all();
+    for (const [slot, count] of rows as unknown as [number, number][]) slotRows[slot] = count;
+    return { slotRows, arrivals: Arrivals.read(this.#db), takesArrivals: false };
   }
 
   range(query: RangeQuery): AsyncGenerator<Reading> {
@@ -280,8 +319,12 @@ export class SqliteReadings implements BackendReadings {
   #numbersFrom(id: number, from: number, to: number): { pages: NumbersPage[]; end: number } {
     const block = this.#blocks.next(id, from, to);
     let end = block === null ? to : Math.min(to, block.last + 1);
-    const found = this.#db.arrays(NUMBERS).all(id, from, end, id % SLOTS, NUMBERS_ROWS);
-    const rows = found as unknown as [number, number][];
+    const rows: [number, number][] = [];
+    // What is in a block is older than all that is not in `readings`.
+    for (const sql of block === null ? NUMBERS : NUMBERS.slice(0, 1)) {
+      rows.push(...(this.#db.arrays(sql).all(id, from, end, NUMBERS_ROWS - rows.length) as never[]));
+      if (rows.length === NUMBERS_ROWS) break;
+    }
     if (rows.length === NUMBERS_ROWS) end = rows.at(-1)![0] + 1;
     const pages: NumbersPage[] = [
       { times: rows.map(([time]) => time), values: rows.map(([, value]) => value) },
@@ -334,9 +377,14 @@ export class SqliteReadings implements BackendReadings {
   }
 
   async expire(before: number, pace?: Pace): Promise<number> {
-    let expired = 0;
-    // Readings move from the arrivals to other slots, and from there to the other table. So parts are in this order.
-    for (let slot = ARRIVALS; slot >= 0; ) {
+    // Readings move from the arrivals to the slots, and from there to the other table. So parts are in this order.
+    const arrived = await this.#db.transaction(() => {
+      this.#newest = null;
+      return this.#db.statement(EXPIRE_ARRIVALS).run(before).changes as number;
+    });
+    await pace?.(arrived);
+    let expired = arrived;
+    for (let slot = SLOTS - 1; slot >= 0; ) {
       const start = slot;
       const part = await this.#db.transaction(() => this.#expireRecent(start, before));
       expired += part.rows;
@@ -362,14 +410,15 @@ export class SqliteReadings implements BackendReadings {
     for await (const { id } of this.#allSeriesOf(device, metric)) {
       for (let more = true; more; ) {
         const part = await this.#db.transaction(() => {
-          this.#slotRows = null;
+          this.#newest = null;
           const inBlocks = this.#deleteBlocks(id, from, to);
           if (inBlocks !== null) return { rows: inBlocks, more: true };
+          const arrived = this.#db.statement(DELETE_ARRIVALS).run(id, from, to).changes as number;
           const recent = this.#db.statement(DELETE_RECENT).run(id % SLOTS, id, from, to, EXPIRE_ROWS);
           const left = EXPIRE_ROWS - (recent.changes as number);
-          if (left === 0) return { rows: EXPIRE_ROWS, more: true };
+          if (left === 0) return { rows: arrived + EXPIRE_ROWS, more: true };
           const { changes } = this.#db.statement(DELETE_READINGS).run(id, from, to, left);
-          return { rows: EXPIRE_ROWS - left + (changes as number), more: changes === left };
+          return { rows: arrived + EXPIRE_ROWS - left + (changes as number), more: changes === left };
         });
         deleted += part.rows;
         more = part.more;
@@ -400,7 +449,7 @@ export class SqliteReadings implements BackendReadings {
 
   /** One bounded part of an expiry of `recent`, from a slot down. Returns the slot that is next, or -1. */
   #expireRecent(start: number, before: number): { rows: number; slot: number } {
-    this.#slotRows = null;
+    this.#newest = null;
     let rows = 0;
     for (let slot = start; slot >= 0; slot -= 1) {
       rows += this.#db.statement(EXPIRE_RECENT).run(slot, before, EXPIRE_ROWS - rows).changes as number;

@@ -4,8 +4,6 @@ import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 
 /** `recent` has this many slots, assigned by series: see docs/adr/0003-sqlite-layout.md. */
 export const SLOTS = 32;
-/** A further slot: readings of small batches, of all series in the order of their times. */
-export const ARRIVALS = SLOTS;
 
 // `value` has type any, which keeps the bits of a double and the type of a text. `received` is stored as its
 // difference to `time`.
@@ -95,6 +93,17 @@ const STEPS: readonly string[] = [
     data blob not null,
     unique (series, first)
   ) strict;
+  `,
+  // Before, the arrivals were in a further slot of `recent`.
+  `
+  create table arrivals (
+    id integer primary key,
+    series integer not null,
+    time integer not null, ${COLUMNS}
+  ) strict;
+  insert into arrivals (series, time, value, received, boot, seq, quality)
+    select series, time, value, received, boot, seq, quality from recent where slot = 32 order by time;
+  delete from recent where slot = 32;
   `,
 ];
 

@@ -228,7 +228,7 @@ describe('readings in blocks', () => {
     await store.readings.write(rows.slice(0, 300));
     await store.close();
     const db = new DatabaseSync(path);
-    db.exec(`drop table tidegauge_blocks; pragma user_version = ${SCHEMA_VERSION - 1};
+    db.exec(`drop table tidegauge_blocks; drop table arrivals; pragma user_version = ${SCHEMA_VERSION - 2};
       insert into readings select series, time, value, received, boot, seq, quality from recent;
       delete from recent`);
     db.close();
@@ -240,6 +240,22 @@ describe('readings in blocks', () => {
     const again = new DatabaseSync(path);
     assert.equal(again.prepare('select count(*) as count from tidegauge_blocks').get()!.count, 3);
     again.close();
+  });
+
+  test('are read after arrivals of a file of an earlier version got their own table', async () => {
+    const path = freshPath();
+    const rows = series('d', 20);
+    const store = await openStore(`sqlite:${path}`);
+    for (const row of rows) await store.readings.write([row]);
+    await store.close();
+    const db = new DatabaseSync(path);
+    db.exec(`insert into recent select 32, time, series, value, received, boot, seq, quality from arrivals;
+      drop table arrivals; pragma user_version = ${SCHEMA_VERSION - 1}`);
+    db.close();
+    const upgraded = await openStore(`sqlite:${path}`);
+    assert.deepEqual(await upgraded.readings.write(rows.slice(10)), { stored: 0, duplicate: 10 });
+    assert.deepEqual(await collect(upgraded.readings.range({ device: 'd', order: 'asc', limit: 100 })), rows);
+    await upgraded.close();
   });
 
   test('that are damaged are reported, and can be deleted', async () => {

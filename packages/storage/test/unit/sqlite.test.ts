@@ -250,8 +250,8 @@ describe('SQLite readings', () => {
         const steps = plan.map(({ detail }) => String(detail)).filter((detail) => / r\b/.test(detail));
         assert.deepEqual(steps, [
           'SEARCH r USING PRIMARY KEY (series=? AND time>? AND time<?)',
-          // A part is small, and this table too.
-          ...(statement === part ? ['SCAN r'] : []),
+          // A part is small, and these tables too.
+          ...(statement === part ? ['SCAN r', 'SCAN r'] : []),
         ]);
       }
     }
@@ -396,11 +396,55 @@ describe('SQLite readings', () => {
     const rows = series('d', 2);
     await readings.write(rows);
     db.connection.exec(`
-      insert into recent select 1, time, series, value, received, boot, seq, quality from recent where slot = 32;
-      insert into readings select series, time, value, received, boot, seq, quality from recent where slot = 32`);
+      insert into recent select 1, time, series, value, received, boot, seq, quality from arrivals;
+      insert into readings select series, time, value, received, boot, seq, quality from arrivals`);
     await readings.write(series('other', 20));
     assert.deepEqual(await collect(readings.range({ device: 'd', order: 'asc', limit: 100 })), rows);
     db.close();
+  });
+
+  test('of small batches are equal to a map, with late ones, corrections and repeated ones of two writers', async () => {
+    const row = fc.record({
+      device: fc.constantFrom('a', 'b', 'c'),
+      ahead: fc.oneof(fc.constant(1), fc.integer({ min: -6, max: 4 })),
+      value: fc.constantFrom<number | string>(1, 2, 'text'),
+    });
+    const step = fc.record({ rows: fc.array(row, { minLength: 1, maxLength: 8 }), writer: fc.nat(1) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
+        const path = freshPath();
+        const databases = [await openDatabase(path), await openDatabase(path)];
+        // A batch of up to eight readings is small, and all move often.
+        const writers = databases.map((db) => new SqliteReadings(db, 60, 20));
+        const expected = new Map<string, Reading>();
+        const newest = new Map<string, number>();
+        for (const { rows, writer } of steps) {
+          let stored = 0;
+          const batch = rows.map(({ device, ahead, value }) => {
+            const second = Math.max(0, (newest.get(device) ?? 0) + ahead);
+            newest.set(device, Math.max(second, newest.get(device) ?? 0));
+            const each = reading({ device, time: T0 + second * 1e6, value });
+            const key = `${device} ${second}`;
+            if (expected.get(key)?.value !== value) {
+              stored += 1;
+              expected.set(key, each);
+            }
+            return each;
+          });
+          assert.equal((await writers[writer]!.write(batch)).stored, stored);
+          for (const device of newest.keys()) {
+            const own = [...expected.values()].filter((each) => each.device === device);
+            const all = own.toSorted((one, other) => one.time - other.time);
+            const read = (order: 'asc' | 'desc') =>
+              collect(writers[1 - writer]!.range({ device, order, limit: 1000 }));
+            assert.deepEqual(await read('asc'), all);
+            assert.deepEqual(await read('desc'), all.toReversed());
+          }
+        }
+        for (const db of databases) db.close();
+      }),
+      { numRuns: 60 },
+    );
   });
 
   test('of small batches change few pages', async () => {
