@@ -24,6 +24,9 @@ const kept = new Map();
 // A new boot at every start, and a number for each reading. The ledger then lists each missing reading.
 const boot = randomBytes(4).toString('hex');
 let seq = 0;
+/** Messages that the broker has not acknowledged. */
+let waiting = 0;
+let isStopping = false;
 
 const client = mqtt.connect(BROKER_URL, {
   ...(CA_FILE === undefined ? {} : { ca: readFileSync(CA_FILE) }),
@@ -50,7 +53,7 @@ function publish() {
   kept.set(reading.seq, JSON.stringify(reading));
   kept.delete(seq - 1 - KEEP);
   // MQTT.js keeps messages in memory while the broker is unavailable, and publishes them after it reconnects.
-  client.publish(topic, kept.get(reading.seq), { qos: 1 });
+  send(topic, kept.get(reading.seq));
   if (seq >= COUNT) stop();
 }
 
@@ -59,15 +62,29 @@ function sendAgain(request) {
   const [oldest = null] = request.boot === boot ? kept.keys() : [];
   for (const [from, to] of request.ranges)
     for (let number = Math.max(from, oldest ?? seq); number <= Math.min(to, seq - 1); number++)
-      client.publish(topic, kept.get(number), { qos: 1 });
+      send(topic, kept.get(number));
   if (oldest !== null && request.ranges[0][0] >= oldest) return;
-  client.publish(`sensors/${device}/kept`, JSON.stringify({ boot: request.boot, kept: oldest }), { qos: 1 });
+  send(`sensors/${device}/kept`, JSON.stringify({ boot: request.boot, kept: oldest }));
 }
 
-/** Waits until the broker has acknowledged all readings. */
+function send(to, payload) {
+  waiting += 1;
+  client.publish(to, payload, { qos: 1 }, () => {
+    waiting -= 1;
+    endWhenDone();
+  });
+}
+
+/** Ends when the broker has acknowledged all readings. */
 function stop() {
   clearInterval(timer);
-  client.end();
+  isStopping = true;
+  endWhenDone();
+}
+
+/** MQTT.js sends nothing any more if it is ended before it has connected. */
+function endWhenDone() {
+  if (isStopping && waiting === 0) client.end();
 }
 process.once('SIGINT', stop);
 process.once('SIGTERM', stop);

@@ -62,8 +62,10 @@ test('the examples of sensors store their readings', async (context) => {
   });
 
   await context.test('sensor.mjs numbers its readings and ends when all are acknowledged', async () => {
-    const settings = { BROKER_URL: `mqtt://127.0.0.1:${mqttPort}`, COUNT: '3', INTERVAL_MS: '50' };
-    await run(NODE, [join(SENSORS, 'sensor.mjs')], { env: { ...env, ...settings }, timeout: WAIT_MS });
+    // All are published before it has connected.
+    const settings = { BROKER_URL: `mqtt://127.0.0.1:${mqttPort}`, COUNT: '3', INTERVAL_MS: '1' };
+    const bounds = { timeout: WAIT_MS, killSignal: 'SIGKILL' } as const;
+    await run(NODE, [join(SENSORS, 'sensor.mjs')], { env: { ...env, ...settings }, ...bounds });
     const url = `${api}/v1/readings?device=site-1/server&order=asc`;
     let readings: { seq: number; boot: string }[] = [];
     // The broker acknowledges before ingest has stored the reading.
