@@ -34,7 +34,6 @@ const PLAIN_SUMS = 2;
  * @param length of its periods, microseconds
  */
 export function encodeFigures(periods: readonly Figures[], start: number, length: number): Buffer {
-  const column = (numberOf: (each: Figures) => number) => Float64Array.from(periods, numberOf);
   const areEqual = periods.every(({ min, max, first, last }) =>
     [max, first, last].every((value) => Object.is(value, min)),
   );
@@ -43,27 +42,18 @@ export function encodeFigures(periods: readonly Figures[], start: number, length
   out.bytes(Buffer.alloc(HEADER_BYTES));
   out.varint(periods.length);
   out.byte((areEqual ? ALL_EQUAL : 0) + (arePlain ? PLAIN_SUMS : 0));
-  encodeIntegers(
-    out,
-    column(({ time }) => (time - start) / length),
-  );
-  encodeIntegers(
-    out,
-    column(({ count }) => count),
-  );
-  encodeIntegers(
-    out,
-    column(({ firstTime, time }) => firstTime - time),
-  );
-  encodeIntegers(
-    out,
-    column(({ lastTime, firstTime }) => lastTime - firstTime),
-  );
+  for (const wholeOf of [
+    ({ time }: Figures) => (time - start) / length,
+    ({ count }: Figures) => count,
+    ({ firstTime, time }: Figures) => firstTime - time,
+    ({ lastTime, firstTime }: Figures) => lastTime - firstTime,
+  ])
+    encodeIntegers(out, Float64Array.from(periods, wholeOf));
   encodeNumbers(out, valuesOf(periods, areEqual));
   if (!arePlain)
     encodeNumbers(
       out,
-      column(({ sum }) => sum),
+      Float64Array.from(periods, (each) => each.sum),
     );
   // A copy, so that a driver which keeps the bytes does not keep the larger buffer.
   const bytes = Buffer.from(out.written());

@@ -112,7 +112,7 @@ const EXPIRE_ARRIVALS = 'delete from arrivals where time < ?';
 interface Newest {
   /** Rows of each slot of `recent`. */
   readonly slotRows: number[];
-  readonly arrivals: Arrivals;
+  arrivals: Arrivals;
   /** Whether new readings of the batch in progress become arrivals. */
   takesArrivals: boolean;
 }
@@ -171,8 +171,9 @@ export class SqliteReadings implements BackendReadings {
 
   write(batch: readonly Reading[]): Promise<WriteResult> {
     return this.#db.transaction(() => {
-      if (this.#dictionary.refresh()) this.#newest = null;
-      this.#newest ??= this.#readNewest();
+      const othersWrote = this.#dictionary.refresh();
+      if (this.#newest === null) this.#newest = this.#readNewest();
+      else if (othersWrote) this.#newest.arrivals = Arrivals.read(this.#db);
       const stored = this.#store(batch, this.#newest);
       this.#mergeFullest(this.#newest.slotRows);
       if (this.#sinceCompacted !== null) this.#sinceCompacted += stored;
