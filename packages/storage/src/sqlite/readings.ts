@@ -36,7 +36,7 @@ const RECENT_ROWS = 20_000;
 /** When there are more arrivals, they are moved to their slots. */
 const ARRIVED_ROWS = 2048;
 /** Readings of a batch that go to their slots at once. */
-const LARGE_BATCH = 256;
+const LARGE_BATCH = 512;
 // The most rows to delete and series to check in one transaction of a deletion.
 const EXPIRE_ROWS = 1000;
 const EXPIRE_SERIES = 500;
