@@ -13,7 +13,8 @@ import {
 } from '../damage.ts';
 import { DAMAGED } from '../errors.ts';
 import { decodeFigures } from '../rollups/encoding.ts';
-import { HOUR_US, PERIOD_US, ROW_US } from '../rollups/periods.ts';
+import { HOUR_US, PERIOD_US, ROLLUP_PERIODS, ROW_US } from '../rollups/periods.ts';
+import { PUT_MARK } from './rollups.ts';
 
 const BLOCK = `
   select b.id, s.device, s.metric, b.first, b.last, b.count, b.data
@@ -25,13 +26,7 @@ const ROLLUPS = `
   from tidegauge_rollups where rowid > ? order by rowid limit 1`;
 const FIX_ROLLUPS =
   'tidegauge repair takes it out, and it is computed again from the readings that are still there';
-/** The rollups that those of a period are computed from when its readings have expired. */
-const FINER: Readonly<Record<RollupPeriod, RollupPeriod | null>> = {
-  minute: null,
-  hour: 'minute',
-  day: 'hour',
-};
-/** Whether a series has readings in [?3, ?4), or finer rollups. */
+/** Whether a series has readings in [?3, ?4), or the finer rollups, from which those of a period are computed too. */
 const HAS_SOURCE = `
   with own as (select id from series where device = ?1 and metric = ?2)
   select 1 from readings join own on series = id where time >= ?3 and time < ?4
@@ -132,18 +127,15 @@ function rollupsProblem({ period, start, data }: Row): string | null {
 function removeRollups(db: DatabaseSync, { id, device, metric, period, start, data }: Row): void {
   db.exec('begin immediate');
   const remove = db.prepare('delete from tidegauge_rollups where rowid = ? and figures is ?');
-  const { changes } = remove.run(id!, data!);
-  const length = ROW_US[period as RollupPeriod];
-  if (changes === 1 && length !== undefined && typeof start === 'number') {
-    const end = start + length;
-    if (
-      db.prepare(HAS_SOURCE).get(device!, metric!, start, end, FINER[period as RollupPeriod]) !== undefined
-    ) {
-      const mark = db.prepare(
-        'insert or ignore into tidegauge_marks (device, metric, hour, due, erased) values (?, ?, ?, ?, 0)',
-      );
-      for (let hour = start; hour < end; hour += HOUR_US) mark.run(device!, metric!, hour, Date.now() * 1000);
-    }
+  const isRemoved = remove.run(id!, data!).changes === 1;
+  const place = ROLLUP_PERIODS.indexOf(period as RollupPeriod);
+  if (isRemoved && place >= 0 && typeof start === 'number') {
+    const end = start + ROW_US[ROLLUP_PERIODS[place]!];
+    const finer = ROLLUP_PERIODS[place - 1] ?? null;
+    const hasSource = db.prepare(HAS_SOURCE).get(device!, metric!, start, end, finer) !== undefined;
+    const mark = db.prepare(PUT_MARK);
+    for (let hour = start; hasSource && hour < end; hour += HOUR_US)
+      mark.run(device!, metric!, hour, Date.now() * 1000, 0);
   }
   db.exec('commit');
 }

@@ -15,7 +15,7 @@ import type { Database } from './database.ts';
 const PAGE_ROWS = 200;
 const REMOVE_ROWS = 2000;
 
-const PUT_MARK = `
+export const PUT_MARK = `
   insert into tidegauge_marks (device, metric, hour, due, erased) values (?, ?, ?, ?, ?)
   on conflict do update set due = max(due, excluded.due), erased = max(erased, excluded.erased)`;
 const MARKS = 'select device, metric, hour, due, erased from tidegauge_marks';
