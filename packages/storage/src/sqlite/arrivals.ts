@@ -26,9 +26,9 @@ export class Arrivals {
     return this.#count;
   }
 
-  /** The series that have some, and how many. */
-  *counts(): Generator<readonly [series: number, count: number]> {
-    for (const [series, { rows }] of this.#series) yield [series, rows.size];
+  /** The series that have some, with their newest time, and how many they are. */
+  *all(): Generator<{ readonly series: number; readonly newest: number; readonly count: number }> {
+    for (const [series, { newest, rows }] of this.#series) yield { series, newest, count: rows.size };
   }
 
   /** The newest time of a series, or -1. */

@@ -81,18 +81,16 @@ const PAGES: Readonly<Record<Order, readonly string[]>> = {
 /** The position of `readings` in `PAGES`. */
 const MERGED: Readonly<Record<Order, number>> = { asc: 0, desc: PARTS.length - 1 };
 
-function pages(order: Order): string[] {
+function pages(order: Order, columns = READING_COLUMNS, condition = 'true'): string[] {
   return PARTS.map(
-    ([part, column]) =>
-      `select ${READING_COLUMNS} from ${part} series = ?1 and time >= ?2 and time < ?3 order by ${column} ${order} limit ?4`,
+    ([part, column]) => `
+      select ${columns} from ${part} series = ?1 and time >= ?2 and time < ?3 and ${condition}
+      order by ${column} ${order} limit ?4`,
   );
 }
 
 const DEVICES = 'select distinct device from series where device > ? order by device limit ?';
-const NUMBERS = PARTS.map(
-  ([from, column]) =>
-    `select time, value from ${from} series = ?1 and time >= ?2 and time < ?3 and typeof(value) = 'real' order by ${column} limit ?4`,
-);
+const NUMBERS = pages('asc', 'time, value', "typeof(value) = 'real'");
 
 const SERIES = 'select id, metric from series where device = ?';
 const DELETE_READINGS = `
@@ -105,7 +103,6 @@ const DELETE_ARRIVALS = 'delete from arrivals where series = ? and time >= ? and
 const EXPIRE_RECENT = `
   delete from recent where (slot, time, series) in (
     select slot, time, series from recent where slot = ? and time < ? limit ?)`;
-
 const EXPIRE_ARRIVALS = 'delete from arrivals where time < ?';
 
 /** What a writer has in memory of the newest readings. */
@@ -191,8 +188,7 @@ export class SqliteReadings implements BackendReadings {
       const bootId = dictionary.bootId(series, boot);
       stored += this.#put(series, time, [value, received - time, bootId, seq, fromQuality(quality)], newest);
     }
-    if (!newest.takesArrivals) dictionary.arrivalsMoved();
-    else if (newest.arrivals.count > this.#arrivedRows) this.#moveArrivals(newest);
+    if (newest.arrivals.count > this.#arrivedRows) this.#moveArrivals(newest);
     return stored;
   }
 
@@ -209,7 +205,6 @@ export class SqliteReadings implements BackendReadings {
       if (isNewest && time > this.#dictionary.settled(series)) {
         const { lastInsertRowid } = this.#db.statement(WRITE_ARRIVAL).run(id, time, ...fields);
         newest.arrivals.add(id, time, lastInsertRowid as number);
-        series.arrived = Math.max(series.arrived, time);
         return 1;
       }
       if (!isNewest && time > this.#dictionary.merged(series)) {
@@ -227,7 +222,7 @@ export class SqliteReadings implements BackendReadings {
     const { id, slot } = series;
     const changes = this.#db.statement(WRITE_RECENT).run(slot, id, time, ...fields).changes as number;
     slotRows[slot]! += changes;
-    series.arrived = Math.max(series.arrived, time);
+    series.settled = Math.max(series.settled, time);
     return changes;
   }
 
@@ -247,11 +242,13 @@ export class SqliteReadings implements BackendReadings {
 
   #moveArrivals({ slotRows, arrivals }: Newest): void {
     if (arrivals.count === 0) return;
-    for (const [series, count] of arrivals.counts()) slotRows[series % SLOTS]! += count;
     this.#db.statement(MOVE).run();
     this.#db.statement('delete from arrivals').run();
+    for (const { series, newest, count } of arrivals.all()) {
+      slotRows[series % SLOTS]! += count;
+      this.#dictionary.settle(series, newest);
+    }
     arrivals.clear();
-    this.#dictionary.arrivalsMoved();
   }
 
   #mergeFullest(slotRows: number[]): void {

@@ -8,12 +8,9 @@ export interface Series {
   /** Newest time in `readings` and in blocks, or -1. Valid while `epoch` is that of its slot. */
   merged: number;
   epoch: number;
-  /** Newest time that is not an arrival, or -1. Valid while `check` and `move` are those of the dictionary. */
+  /** Newest time that is not an arrival, or -1. Valid while `check` is that of the dictionary. */
   settled: number;
   check: number;
-  move: number;
-  /** Newest time that this connection wrote to `recent`, or -1. */
-  arrived: number;
   /** The last boot and its number. Boots change rarely. */
   boot: string | null;
   bootId: number | null;
@@ -32,13 +29,11 @@ const NEWEST_RECENT = 'select time from recent where slot = ? and series = ? ord
 export class SeriesDictionary {
   readonly #db: Database;
   readonly #devices = new Map<string, Map<string, Series>>();
+  readonly #byId = new Map<number, Series>();
   #bytes = 0;
   #epochs = new Array<number>(SLOTS).fill(0);
   #dataVersion = -1;
   #checks = 0;
-  #moves = 0;
-  /** Whether `arrived` of the cached series covers all arrivals. Otherwise `settled` is read again after the next move. */
-  #knowsArrivals = false;
 
   constructor(db: Database) {
     this.#db = db;
@@ -46,8 +41,8 @@ export class SeriesDictionary {
 
   clear(): void {
     this.#devices.clear();
+    this.#byId.clear();
     this.#bytes = 0;
-    this.#knowsArrivals = false;
   }
 
   /** Call this first in each transaction that writes readings. Returns whether another connection has committed. */
@@ -57,15 +52,13 @@ export class SeriesDictionary {
     this.#dataVersion = version;
     this.#epochs = this.#epochs.map((epoch) => epoch + 1);
     this.#checks += 1;
-    this.#knowsArrivals = false;
     return true;
   }
 
-  /** Call this when all arrivals have been moved to their slots. */
-  arrivalsMoved(): void {
-    this.#moves += 1;
-    if (!this.#knowsArrivals) this.#checks += 1;
-    this.#knowsArrivals = true;
+  /** Call this when arrivals of a series up to a time have been moved to its slot. */
+  settle(id: number, time: number): void {
+    const series = this.#byId.get(id);
+    if (series !== undefined) series.settled = Math.max(series.settled, time);
   }
 
   /** Call this when the readings of a slot have been merged. */
@@ -78,7 +71,7 @@ export class SeriesDictionary {
     if (known !== undefined) return known;
     if (this.#bytes >= MAX_CACHED_BYTES) this.clear();
     const id = this.#number('series', 'device, metric', [device, metric]);
-    const newest = { merged: -1, epoch: -1, settled: -1, check: -1, move: -1, arrived: -1 };
+    const newest = { merged: -1, epoch: -1, settled: -1, check: -1 };
     const series = { id, slot: id % SLOTS, ...newest, boot: null, bootId: null };
     let metrics = this.#devices.get(device);
     if (metrics === undefined) {
@@ -86,6 +79,7 @@ export class SeriesDictionary {
       this.#devices.set(device, metrics);
     }
     metrics.set(metric, series);
+    this.#byId.set(id, series);
     this.#bytes += cachedBytes(device, metric);
     return series;
   }
@@ -102,11 +96,10 @@ export class SeriesDictionary {
 
   /** The newest time of the series that is not an arrival, or a later one. -1 if it has none. At least `merged`. */
   settled(series: Series): number {
-    if (series.check !== this.#checks)
+    if (series.check !== this.#checks) {
       series.settled = Math.max(this.#time(NEWEST_RECENT, series.slot, series.id), this.merged(series));
-    else if (series.move !== this.#moves) series.settled = Math.max(series.settled, series.arrived);
-    series.check = this.#checks;
-    series.move = this.#moves;
+      series.check = this.#checks;
+    }
     return series.settled;
   }
 
