@@ -109,7 +109,7 @@ export function createApp(options: AppOptions): Express {
 function ingestOperations(options: AppOptions, answers: AnswerMemory): readonly ServiceOperation[] {
   const { pipeline, quarantine, router, instance } = options;
   const start: Start = { since: formatTime(Date.now() * 1000), writes: diskWrites() ?? 0 };
-  // One client gets half of it, so it is two of the largest at least.
+  // Two clients can send the largest one at the same time.
   const budget = byteBudget(Math.max(BOUNDS.bodies, 3 * options.maxPayload), options.maxPayload, true);
   const payload = rawBody(options.maxPayload, true);
   const steps = stepHandlers(options);
