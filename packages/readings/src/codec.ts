@@ -92,6 +92,26 @@ export interface Texts {
  */
 export type Decode = (payload: Uint8Array, context: DecodeContext) => readonly Reading[] | DecodeError;
 
+/**
+ * The decoder, with an error in place of an exception. An exception would end the connection, and a broker would then send
+ * the message again for ever.
+ */
+export function withoutExceptions(decode: Decode): Decode {
+  return (payload, context) => {
+    try {
+      return decode(payload, context);
+    } catch (error) {
+      return decoderFailed(error);
+    }
+  };
+}
+
+/** What is returned for an exception, which is a mistake of the decoder. */
+export function decoderFailed(error: unknown): DecodeError {
+  const message = `the decoder failed (${error}): this is a mistake in Tidegauge, so please report it with this payload`;
+  return new DecodeError('unsupported', message);
+}
+
 /** What a stateful decoder makes of a message. */
 export interface StatefulResult {
   readonly decoded: readonly Reading[] | DecodeError;

@@ -1,4 +1,4 @@
-import type { Decode, StatefulDecoder } from './codec.ts';
+import { type Decode, type StatefulDecoder, withoutExceptions } from './codec.ts';
 import { decodeAuto } from './codecs/auto.ts';
 import { decodeInflux } from './codecs/influx.ts';
 import { decodeJson } from './codecs/json.ts';
@@ -12,11 +12,11 @@ import { table } from './table.ts';
 /** Every payload format, by its name in routes. */
 export const formats = table<Decode>({
   auto: decodeAuto,
-  plain: decodePlain,
-  text: decodeText,
-  json: decodeJson,
-  'senml-json': decodeSenmlJson,
-  'senml-cbor': decodeSenmlCbor,
+  plain: withoutExceptions(decodePlain),
+  text: withoutExceptions(decodeText),
+  json: withoutExceptions(decodeJson),
+  'senml-json': withoutExceptions(decodeSenmlJson),
+  'senml-cbor': withoutExceptions(decodeSenmlCbor),
   influx: decodeInflux,
 });
 

@@ -1,4 +1,4 @@
-import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
+import { type Decode, type DecodeContext, DecodeError, withoutExceptions } from '../codec.ts';
 import { noteTimes, ONE_OF_SEVERAL, ownName } from '../mapping/assumptions.ts';
 import { Mapping } from '../mapping/compile-mapping.ts';
 import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
@@ -38,10 +38,10 @@ export function autoDecoder(zone: string | null): Decode {
   const mapping = new Mapping(zone === null ? {} : { time: { zone } }, 'json');
   const decode: Decode = (payload, context) => decodeFormat(payload, context, mapping);
   const read = (root: unknown, context: DecodeContext) => readTree(root, context, mapping);
-  return (payload, context) => {
+  return withoutExceptions((payload, context) => {
     const decoded = decodeFormat(payload, context, mapping);
     return decoded instanceof DecodeError ? decodeForm(payload, context, decoded, decode, read) : decoded;
-  };
+  });
 }
 
 export const decodeAuto = autoDecoder(null);

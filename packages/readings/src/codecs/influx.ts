@@ -1,4 +1,4 @@
-import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
+import { type Decode, type DecodeContext, DecodeError, withoutExceptions } from '../codec.ts';
 import {
   MAX_READINGS_PER_PAYLOAD,
   makeReading,
@@ -56,7 +56,7 @@ const LINES_AT_ONCE = 1000;
  * valid refuses the payload; `splitLines` separates them.
  */
 export function influxDecoder(options: InfluxOptions = {}): Decode {
-  return (payload, context) => {
+  return withoutExceptions((payload, context) => {
     const text = decodeUtf8(payload);
     if (text instanceof DecodeError) return text;
     const readings: Reading[] = [];
@@ -68,7 +68,7 @@ export function influxDecoder(options: InfluxOptions = {}): Decode {
     }
     if (lines > 1) noteReplaced(readings, context);
     return readings.length > 0 ? readings : new DecodeError('empty_payload', 'the payload has no lines');
-  };
+  });
 }
 
 /** Notes several lines without a timestamp that have one series. As in InfluxDB, the last one is kept. */

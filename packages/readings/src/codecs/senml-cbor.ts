@@ -86,7 +86,9 @@ export function parseCbor(payload: Uint8Array): unknown {
     allowUndefined: true,
   });
   try {
-    return decode(payload, { ...options, tokenizer });
+    const root: unknown = decode(payload, { ...options, tokenizer });
+    if (hasBreak(root)) throw new Error('a break outside of an item of indefinite length');
+    return root;
   } catch (error) {
     if (error instanceof TooManyValues) {
       const message = `more than ${MAX_VALUES} values in one payload; send them in several`;
@@ -96,6 +98,15 @@ export function parseCbor(payload: Uint8Array): unknown {
     const why = error instanceof RangeError ? 'it is nested too deeply' : reasonOf(error as Error);
     return new DecodeError('malformed', `not CBOR: ${why}`, `byte ${tokenizer.pos()}`);
   }
+}
+
+/** Whether a value is the symbol that the library has for a break (RFC 8949 section 3.2.1), which it accepts in place of a value. */
+function hasBreak(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasBreak);
+  if (!(value instanceof Map)) return typeof value === 'symbol';
+  for (const [key, below] of value as Map<unknown, unknown>)
+    if (hasBreak(key) || hasBreak(below)) return true;
+  return false;
 }
 
 function reasonOf({ message }: Error): string {

@@ -2,6 +2,7 @@ import {
   type Decode,
   type DecodeContext,
   DecodeError,
+  decoderFailed,
   type StatefulDecoder,
   type StatefulResult,
 } from '../codec.ts';
@@ -80,6 +81,14 @@ export class SparkplugDecoder implements StatefulDecoder {
 
   /** Decodes a message that has just arrived, and follows births, deaths and sequence numbers. */
   decode(payload: Uint8Array, context: DecodeContext): StatefulResult {
+    try {
+      return this.#decode(payload, context);
+    } catch (error) {
+      return { decoded: decoderFailed(error), payload, reply: null };
+    }
+  }
+
+  #decode(payload: Uint8Array, context: DecodeContext): StatefulResult {
     const address = addressOf(context.topic ?? '');
     if (address === null) return { decoded: [], payload, reply: null };
     if (address instanceof DecodeError) return { decoded: address, payload, reply: null };

@@ -1,4 +1,4 @@
-import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
+import { type Decode, type DecodeContext, DecodeError, withoutExceptions } from '../codec.ts';
 import { decodeForm } from '../codecs/forms/index.ts';
 import { readBoot, readSeq } from '../codecs/json.ts';
 import { looksLikeSenml, readSenmlJson } from '../codecs/senml-json.ts';
@@ -54,7 +54,7 @@ export function compileMapping(options: MappingOptions): Decode {
     const root = parsePayload(payload, context.notes);
     return root instanceof DecodeError ? root : mapping.read(root, context);
   };
-  return (payload, context) => {
+  return withoutExceptions((payload, context) => {
     // MQTT deletes a retained message with an empty one.
     if (payload.length === 0) {
       context.notes?.ignored('(payload)', 'it is empty');
@@ -62,7 +62,7 @@ export function compileMapping(options: MappingOptions): Decode {
     }
     const decoded = decode(payload, context);
     return decoded instanceof DecodeError ? decodeForm(payload, context, decoded, decode, read) : decoded;
-  };
+  });
 }
 
 /** A compiled mapping. It has no state besides caches, so a payload always becomes the same readings. */

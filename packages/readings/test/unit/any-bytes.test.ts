@@ -17,10 +17,12 @@ const SEEDS = [
 ]
   .map((text) => Buffer.from(text))
   .concat(
-    Buffer.from(
-      '82a4211a6afd2f00200a006161020183a2016143056162a3006163060408410f'.replace('83a2', 'a2'),
-      'hex',
-    ),
+    [
+      '82a4211a6afd2f00200a0061610201a2016143056162a3006163060408410f',
+      // A map of CBOR with an array of indefinite length, and one of MessagePack with a timestamp.
+      'a36474656d70fb40358000000000006368756d18286161 9f01a16162f50aff',
+      '83a474656d70cb4035800000000000a474696d65d6ff6afd2f00a161920281a162c3',
+    ].map((digits) => Buffer.from(digits.replaceAll(' ', ''), 'hex')),
   );
 
 /** Bytes that have a meaning in some format. They are used to damage payloads. */

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { formatNames, formatOfMediaType, formats } from '@tidegauge/readings';
+import {
+  compileMapping,
+  DecodeError,
+  formatNames,
+  formatOfMediaType,
+  formats,
+  influxDecoder,
+  SparkplugDecoder,
+} from '@tidegauge/readings';
 import { brief, decode, NAMELESS, RECEIVED, refuse } from './helpers.ts';
 
 describe('the auto format', () => {
@@ -122,5 +130,20 @@ describe('a bad payload', () => {
     assert.deepEqual(brief(decode('auto', { ...named, metric: 'flow' }, NAMELESS)), [
       ['probe', 'flow', 1, 0],
     ]);
+  });
+});
+
+describe('a mistake of a decoder', () => {
+  it('is an error, because an exception would end the connection of the sender again and again', () => {
+    const noBytes = null as unknown as Uint8Array;
+    const decoders = [...Object.values(formats), compileMapping({}), influxDecoder()];
+    for (const [index, each] of decoders.entries()) {
+      const decoded = each(noBytes, NAMELESS);
+      assert.ok(decoded instanceof DecodeError, `${index}`);
+      assert.equal(decoded.reason, 'unsupported');
+      assert.match(decoded.message, /^the decoder failed \(TypeError: .*please report it/);
+    }
+    const birth = { ...NAMELESS, topic: 'spBv1.0/g/NBIRTH/n' };
+    assert.match(`${new SparkplugDecoder().decode(noBytes, birth).decoded}`, /^the decoder failed/);
   });
 });
