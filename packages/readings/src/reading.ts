@@ -10,6 +10,11 @@ export type Quality = 'ok' | 'skewed' | 'unsynced';
 
 export const QUALITIES: readonly Quality[] = ['ok', 'skewed', 'unsynced'];
 
+/** Whether an object is a reading as the API has it: with `received` and `quality`, which ingest sets itself. */
+export function isReadingDocument({ received, quality }: Readonly<Record<string, unknown>>): boolean {
+  return typeof received === 'string' && QUALITIES.includes(quality as Quality);
+}
+
 /** A number, or a text kept as text. Booleans are stored as 1 and 0. */
 export type ReadingValue = number | string;
 

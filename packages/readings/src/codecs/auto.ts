@@ -1,5 +1,5 @@
 import { type Decode, type DecodeContext, DecodeError, withoutExceptions } from '../codec.ts';
-import { noteTimes, ONE_OF_SEVERAL, ownName } from '../mapping/assumptions.ts';
+import { noteNames, noteTimes, ONE_OF_SEVERAL, ownName } from '../mapping/assumptions.ts';
 import { Mapping } from '../mapping/compile-mapping.ts';
 import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
 import { isTable } from '../mapping/paths.ts';
@@ -81,6 +81,7 @@ function readTree(root: unknown, context: DecodeContext, mapping: Mapping): Resu
   const name = isTable(only) ? ownName(only) : null;
   if (name !== null) context.notes.doubt(name, ONE_OF_SEVERAL);
   noteTimes(decoded, context);
+  noteNames(decoded, context);
   return decoded;
 }
 

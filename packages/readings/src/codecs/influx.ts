@@ -71,6 +71,20 @@ export function influxDecoder(options: InfluxOptions = {}): Decode {
   });
 }
 
+/** Notes the fields that a line has several times. As in InfluxDB, the last one is kept. */
+function noteRepeated(fields: Point['fields'], { notes }: DecodeContext): void {
+  if (notes === undefined) return;
+  const seen = new Set<string>();
+  for (const [field] of fields) {
+    if (seen.has(field))
+      notes.ignored(
+        field.slice(0, LONGEST_NOTED),
+        'a line has this field several times: only its last value is kept',
+      );
+    seen.add(field);
+  }
+}
+
 /** Notes several lines without a timestamp that have one series. As in InfluxDB, the last one is kept. */
 function noteReplaced(readings: readonly Reading[], { received, notes }: DecodeContext): void {
   if (notes === undefined) return;
@@ -227,6 +241,7 @@ function readPoint(
     if (value instanceof DecodeError) return value;
     into.push(makeReading(device, metric, time, value, received, null, null));
   }
+  noteRepeated(point.fields, context);
   return null;
 }
 

@@ -2,7 +2,7 @@ import type { DecodeError } from '../codec.ts';
 import { readValue } from '../make-reading.ts';
 import { keptAsText, noValueNote } from '../mapping/field-values.ts';
 import { Doubt, mayBeNumberOrNone, numberOf, type Quantity, simpleNumber } from '../mapping/numbers.ts';
-import { isNoValue } from '../mapping/texts.ts';
+import { isNoValue, isVersion } from '../mapping/texts.ts';
 import type { ReadingValue } from '../reading.ts';
 
 /** A note of a field, which is given only when the whole payload is read. */
@@ -21,6 +21,7 @@ export function readJsonValue(
   notes: FieldNote[],
 ): ReadingValue | Quantity | null | DecodeError {
   if (typeof raw !== 'string' || !mayBeNumberOrNone(raw)) return readValue(raw, field);
+  if (field !== null && isVersion(field, raw)) return readValue(raw, field);
   const simple = simpleNumber(raw);
   if (!Number.isNaN(simple)) return simple;
   const number = numberOf(raw, null);

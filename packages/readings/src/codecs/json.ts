@@ -16,7 +16,7 @@ import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
 import { ASSUMED_UTC, hasZone } from '../mapping/times.ts';
 import { ANOTHER_NAME, deviceOfValue, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
-import type { Reading, ReadingValue } from '../reading.ts';
+import { isReadingDocument, type Reading, type ReadingValue } from '../reading.ts';
 import { mayNameSender, senderField, severalSenders, withoutDevice } from '../record-senders.ts';
 import { readFlatRecord } from './flat-record.ts';
 import { type FieldNote, readJsonValue } from './json-value.ts';
@@ -26,10 +26,7 @@ import { keepDigits } from './whole-numbers.ts';
 
 /** Fields that are no metric, except a `t` that is no time. */
 const RESERVED = new Set('t time ts timestamp v value boot seq device metric'.split(' '));
-/**
- * Fields that the API's documents have in addition to a value, and that ingest sets itself. They are ignored, so that
- * these documents can be sent back.
- */
+/** Fields of the API's documents that are ignored, so that these documents can be sent back. */
 const OURS = new Set(['received', 'quality']);
 
 /**
@@ -314,14 +311,15 @@ function readRecord(
 
   let valueMetric: string | null = null;
   let valueDevice = '';
+  let isOurs = false;
   if (valueField !== '') {
     const device = deviceOfValue(context, deviceName, metricName);
     if (device instanceof DecodeError) return device;
     const metric = resolveMetric(context.metric, metricName);
     if (metric instanceof DecodeError) return metric;
     valueDevice = device;
-    // In the documents of the API the types of values are those of the store.
-    const isOurs = record.received !== undefined && record.quality !== undefined;
+    // The types of its values are those of the store.
+    isOurs = isReadingDocument(record);
     const value = isOurs ? readValue(rawValue, valueField) : readJsonValue(rawValue, valueField, notes);
     if (value instanceof DecodeError) return value;
     if (value !== null) into.push(reading(device, metric, time, value, context, boot, seq));
@@ -338,7 +336,7 @@ function readRecord(
   const fieldDevice = deviceOfValue(context, deviceName, ANOTHER_NAME);
   for (const field in record) {
     if (RESERVED.has(field) && !(isMeasurement && field === 't')) continue;
-    if (valueMetric !== null && OURS.has(field)) continue;
+    if (isOurs && OURS.has(field)) continue;
     if (units?.stated.has(field)) continue;
     if (field === valueMetric) return twice(valueField, field);
     const metric = resolveMetric(null, field);

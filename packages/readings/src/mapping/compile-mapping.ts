@@ -4,7 +4,7 @@ import { readBoot, readSeq } from '../codecs/json.ts';
 import { looksLikeSenml, readSenmlJson } from '../codecs/senml-json.ts';
 import { MAX_READINGS_PER_PAYLOAD, recordPosition, tooManyReadings } from '../make-reading.ts';
 import { quote } from '../quote.ts';
-import type { Reading } from '../reading.ts';
+import { isReadingDocument, type Reading } from '../reading.ts';
 import { senderField, severalSenders, withoutDevice } from '../record-senders.ts';
 import { restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
@@ -38,9 +38,8 @@ interface OwnValue {
   readonly details: ReadonlySet<string>;
 }
 
-/** Fields that the API's documents have beside a value. */
-const DETAILS: ReadonlySet<string> = new Set(['received', 'quality']);
-const NAMED_DETAILS: ReadonlySet<string> = new Set([...DETAILS, 'metric']);
+/** Fields of the API's documents beside a value. */
+const DETAILS = ['received', 'quality'];
 
 /**
  * Compiles a mapping to a decoder. It is compiled once for each route.
@@ -308,7 +307,7 @@ export class Mapping {
       place: restoreName(metric),
       current: this.#names.hasLevel(values) ? atLevel(current) : current,
       unit: typeof unit === 'string' ? unit : null,
-      details: isNamed ? NAMED_DETAILS : DETAILS,
+      details: new Set([...(isNamed ? ['metric'] : []), ...(isReadingDocument(fields) ? DETAILS : [])]),
     };
   }
 

@@ -3,7 +3,7 @@ import { quote } from '../quote.ts';
 import type { ReadingValue } from '../reading.ts';
 import type { MetricPlan } from './field-plans.ts';
 import { Doubt, numberOf } from './numbers.ts';
-import { commonStateOf, isColour, isNoValue, stateOf } from './texts.ts';
+import { commonStateOf, isColour, isNoValue, isVersion, stateOf } from './texts.ts';
 
 /** Why a value is skipped. */
 export class Skipped {
@@ -50,8 +50,15 @@ function stateIn(text: string, kind: MetricPlan['kind']): number | null {
   return kind === 'any' ? commonStateOf(text) : null;
 }
 
-function readString(text: string, { kind, words, decimal }: MetricPlan): FieldValue | Skipped {
-  if (kind === 'as-is' || kind === 'text') return textValue(text);
+/** Whether a text stays one, whatever it is. */
+function isKept(text: string, { metric, kind }: MetricPlan): boolean {
+  if (kind === 'as-is' || kind === 'text') return true;
+  return (kind === 'auto' || kind === 'json') && isVersion(metric, text);
+}
+
+function readString(text: string, plan: MetricPlan): FieldValue | Skipped {
+  if (isKept(text, plan)) return textValue(text);
+  const { kind, words, decimal } = plan;
   const word = words?.get(text.trim().toLowerCase());
   if (word !== undefined) return { value: word, unit: null };
   if (isNoValue(text)) return new Skipped(noValueNote(text));

@@ -25,7 +25,7 @@ const readAny = compileTime({ unit: 'auto', format: 'day-first', zone: UNKNOWN_Z
 const ANYTIME = { received: 0, after: null, doubt: () => {} };
 
 /** Whether a value is a time without doubt, except for its zone and the order of day and month. */
-function isTime(value: unknown): boolean {
+export function isTime(value: unknown): boolean {
   if (typeof value === 'number') return value >= FIRST_TIME && readAny(value, ANYTIME) !== 'unreadable';
   if (typeof value !== 'string' || /^\d{1,9}(?:\.\d*)?$/.test(value.trim())) return false;
   return readAny(value, ANYTIME) !== 'unreadable';

@@ -81,6 +81,18 @@ function tableOf(pairs: readonly (readonly [string, string])[]): ReadonlyMap<str
   );
 }
 
+const DECIMAL = /^\d+\.\d+$/;
+const VERSION_NAMES = new Set(
+  'version ver fw firmware sw software hw hardware rev revision release build'.split(' '),
+);
+
+/** Whether a text is a version by the last word of its field: `1.10` of `fw_version`, which is another one than `1.1`. */
+export function isVersion(field: string, text: string): boolean {
+  if (!DECIMAL.test(text)) return false;
+  const words = field.match(/[A-Z]?[a-z]+|[A-Z]+/g);
+  return words !== null && VERSION_NAMES.has(words.at(-1)!.toLowerCase());
+}
+
 /** The number of a word for a state, in any case: 1 for `ON` or `open`, 0 for `OFF` or `closed`; null for others. */
 export function stateOf(text: string): number | null {
   return text.length > LONGEST ? null : (STATES.get(text.trim().toLowerCase()) ?? null);

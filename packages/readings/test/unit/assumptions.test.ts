@@ -27,6 +27,8 @@ describe('a field that can name the sender or the value of a record', () => {
       ['n', { n: 'temp', v: 21.5, u: 'Cel' }],
       ['key', { key: 'temp', value: 21.5, timestamp: T }],
       ['channel', { channel: 2, value: 21.5 }],
+      ['topic', { payload: 21.5, topic: 'kitchen' }],
+      ['parameter', { parameter: 'ph', value: 7 }],
     ] as const)
       assert.deepEqual(read(payload).doubts, [field], JSON.stringify(payload));
   });
@@ -41,6 +43,33 @@ describe('a field that can name the sender or the value of a record', () => {
     ])
       assert.deepEqual(read(payload).doubts, [], JSON.stringify(payload));
     assert.deepEqual(read({ id: 87, temp: 21.5 }, { device: '{device}/{id}' }).doubts, []);
+  });
+});
+
+describe('a field that differs between the records of a payload', () => {
+  const records = (field: string, ...values: (string | number)[]) =>
+    values.map((value, n) => ({ t: T - n, [field]: value, temp: n }));
+
+  it('has a note, because it can name their senders', () => {
+    assert.deepEqual(read(records('room', 'kitchen', 'bath')).doubts, ['room']);
+    assert.deepEqual(read(records('ch', 1, 2, 1)).doubts, ['ch']);
+    assert.deepEqual(read({ list: records('room', 'kitchen', 'bath') }).doubts, ['list.room']);
+    assert.deepEqual(read({ readings: records('asset', 'a', 'b', 'c') }).doubts, ['asset']);
+  });
+
+  it('has none when it does not differ, is a state or a measurement, or is the only value', () => {
+    for (const payload of [
+      records('room', 'kitchen', 'kitchen'),
+      records('door', 'open', 'closed'),
+      records('status', 'heating', 'idle'),
+      records('humidity', 40, 41),
+      [
+        { t: T, song: 'a' },
+        { t: T - 1, song: 'b' },
+      ],
+    ])
+      assert.deepEqual(read(payload).doubts, [], JSON.stringify(payload));
+    assert.deepEqual(read(records('room', 'kitchen', 'bath'), { device: '{device}/{room}' }).doubts, []);
   });
 });
 
@@ -86,6 +115,9 @@ describe('a time below a record that has none', () => {
       ['Systimestamp', { BatV: 3.1, Systimestamp: T - 60 }],
       ['timestamp.seconds', { timestamp: { seconds: T - 60 }, temp: 2 }],
       ['time.$date', { time: { $date: '2026-11-21T11:59:00Z' }, temp: 2 }],
+      ['s.event_time', { s: { event_time: '20261121T115900Z', temp: 2 } }],
+      ['sent', { sent: 'Sat, 21 Nov 2026 11:59:00 GMT', temp: 2 }],
+      ['sent', { sent: '21.11.2026 11:59', temp: 2 }],
       ['state.0', [T - 60, 21.5]],
     ] as const)
       assert.deepEqual(read(payload).doubts, [field], field);

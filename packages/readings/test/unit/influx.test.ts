@@ -274,16 +274,20 @@ describe('the format influx', () => {
     assert.match(`${refuse('influx', 'a b=1', NAMELESS)}`, /names a device/);
   });
 
-  it('notes lines of one series without timestamps, of which the last is kept', () => {
+  it('notes values of one series in a line, and in lines without timestamps, of which the last is kept', () => {
     const ignored: string[] = [];
     const notes = {
       unit: () => {},
       ignored: (field: string, why: string) => ignored.push(`${field}: ${why}`),
     };
-    decode('influx', 'm a=1,b=1\nm a=2\nn a=3 1795262300\nn a=4 1795262300', { ...CONTEXT, notes });
-    assert.equal(ignored.length, 1);
+    decode('influx', 'm a=1,b=1\nm a=2\nn a=3 1795262300\nn a=4 1795262300\no c=1,d=2,c=3 1795262300', {
+      ...CONTEXT,
+      notes,
+    });
+    assert.equal(ignored.length, 2);
+    assert.match(ignored[0]!, /^c: .* several times: only its last value is kept/);
     assert.match(
-      ignored[0]!,
+      ignored[1]!,
       /^m\.a: .* several values of it without a timestamp, and only the last is kept/,
     );
   });

@@ -129,6 +129,15 @@ describe('a JSON payload', () => {
     ]);
   });
 
+  it('reads quality and received beside a value as metrics when they are not those of the API', () => {
+    for (const format of ['json', 'auto'] as const)
+      assert.deepEqual(brief(decode(format, { v: 1, quality: 'bad', received: 3 })), [
+        [DEVICE, 'temperature', 1, 0],
+        [DEVICE, 'quality', 'bad', 0],
+        [DEVICE, 'received', 3, 0],
+      ]);
+  });
+
   it('is refused when it has no value', () => {
     for (const payload of [{}, { time: 1 }, { metric: 'x' }, { metric: 'x', humidity: 4 }]) {
       assert.equal(refuse('json', payload).reason, 'malformed', JSON.stringify(payload));

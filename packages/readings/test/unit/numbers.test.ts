@@ -592,6 +592,19 @@ describe('the kind of a value', () => {
     assert.deepEqual(of({ values: { a: 'text' } }, '21.50').readings, [['a', '21.50']]);
     assert.deepEqual(of({ values: { a: 'as-is' } }, '21.50').readings, [['a', '21.50']]);
     assert.deepEqual(of({ values: { a: 'any' } }, '21.50').readings, [['a', 21.5]]);
+    for (const field of ['fw', 'app_version', 'hwRev', 'info.firmwareVersion'])
+      for (const options of [{}, null])
+        for (const [value, read] of [
+          ['1.10', '1.10'],
+          ['2', 2],
+          [1.1, 1.1],
+        ] as const) {
+          const decoder = options === null ? formats.auto! : compileMapping(options);
+          const [name, below] = field.split('.') as [string, string?];
+          const payload = JSON.stringify({ [name]: below === undefined ? value : { [below]: value } });
+          assert.deepEqual(noted(decoder, payload).readings, [[field, read]], `${field} ${value}`);
+        }
+    assert.deepEqual(noted(formats.auto!, '{"conversion":"1.10"}').readings, [['conversion', 1.1]]);
     const doubtful = of({ values: { a: 'number' } }, '1,435 kW');
     assert.deepEqual(doubtful.readings, []);
     assert.match(doubtful.ignored[0]![1], /set decimal: comma or decimal: point/);
