@@ -20,12 +20,6 @@ import { serverOf } from './single.ts';
 const MAX_OPERATIONS = 2000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/**
- * The calls to one server for one batch while it has little to do. A server executes the regions of a call one after the
- * other, and waits for its log in each of them.
- */
-const PARALLEL = 4;
-
 interface Item {
   readonly index: number;
   readonly prepared: Prepared;
@@ -93,7 +87,7 @@ export async function runBatch(
   return answers;
 }
 
-/** Operations by server and lane, in calls of bounded size. */
+/** Operations by server, in calls of bounded size. */
 async function group(
   caller: Caller,
   table: string,
@@ -102,7 +96,6 @@ async function group(
   fail: (item: Item, failure: HBaseError) => void,
 ): Promise<Map<string, Load[]>> {
   const servers = new Map<string, Load[]>();
-  const lanes = new Lanes(caller);
   let notFound: HBaseError | null = null;
   for (const item of items) {
     const { row } = item.prepared;
@@ -124,36 +117,9 @@ async function group(
       fail(item, outcomeUnknown(item.failure!));
       continue;
     }
-    add(servers, `${server} ${lanes.of(region)}`, region, item);
+    add(servers, server, region, item);
   }
   return servers;
-}
-
-/** Distributes the regions of each server over parallel calls. */
-class Lanes {
-  readonly #caller: Caller;
-  readonly #lanes = new Map<Region, number>();
-  readonly #servers = new Map<string, { readonly parallel: number; regions: number }>();
-
-  constructor(caller: Caller) {
-    this.#caller = caller;
-  }
-
-  of(region: Region): number {
-    const known = this.#lanes.get(region);
-    if (known !== undefined) return known;
-    const name = serverOf(region);
-    let server = this.#servers.get(name);
-    if (server === undefined) {
-      const isBusy = this.#caller.servers.load(region.server, METHODS.multi.service) >= PARALLEL;
-      server = { parallel: isBusy ? 1 : PARALLEL, regions: 0 };
-      this.#servers.set(name, server);
-    }
-    const lane = server.regions % server.parallel;
-    server.regions += 1;
-    this.#lanes.set(region, lane);
-    return lane;
-  }
 }
 
 function outcomeUnknown({ message, host, region }: HBaseError): HBaseError {

@@ -86,7 +86,7 @@ export class Connection {
   }
 
   /** Calls that await an answer, or wait to be sent. */
-  get load(): number {
+  get #load(): number {
     return this.#inFlight.size + this.#waiting.length;
   }
 
@@ -299,7 +299,7 @@ export class Connection {
       call.reject(this.#late(call));
     }
     if (silent) this.close(this.#lost('stopped answering', true));
-    else if (this.load === 0) {
+    else if (this.#load === 0) {
       clearInterval(this.#sweeper!);
       this.#sweeper = null;
     } else {

@@ -39,11 +39,6 @@ export class Servers {
     return this.#connection(server, method.service).call(method, request, options);
   }
 
-  /** Calls of a service on a server that await an answer, or wait to be sent. */
-  load({ host, port }: ServerAddress, service: string): number {
-    return this.#connections.get(keyOf(host, port, service))?.load ?? 0;
-  }
-
   /** Ends all connections. Calls in progress fail. */
   close(): void {
     this.#closed = true;
