@@ -28,12 +28,12 @@ interface Group {
  * only while two statements of its table are under way.
  */
 export class KeyedReads {
-  readonly #db: Pick<Database, 'read'>;
+  readonly #db: Pick<Database, 'read' | 'run'>;
   readonly #readsTogether: boolean;
   readonly #groups = new Map<string, Group>();
 
   /** @param readsTogether whether reads may share a statement */
-  constructor(db: Pick<Database, 'read'>, readsTogether: boolean) {
+  constructor(db: Pick<Database, 'read' | 'run'>, readsTogether: boolean) {
     this.#db = db;
     this.#readsTogether = readsTogether;
   }
@@ -102,7 +102,7 @@ export class KeyedReads {
     const size = 2 ** Math.ceil(Math.log2(reads.length));
     const keys = Array.from({ length: size }, (_, index) => (reads[index] ?? reads.at(-1)!).key);
     const marks = keys.map((_, index) => `$${index + 1}`).join(', ');
-    const result = await this.#db.read(`${select} in (${marks})`, keys);
+    const result = await this.#db.run('calls', `${select} in (${marks})`, keys);
     const column = result.columns.indexOf(KEY);
     const rows = new Map(result.rows.map((row) => [row[column] as string, row]));
     const fields = reads.map(({ key }) => {

@@ -14,7 +14,8 @@ function slowDatabase() {
       const result = { rows, columns: ['ycsb_key', 'field0'], count: rows.length };
       sent.push({ sql, keys, answer: (error) => (error ? reject(error) : resolve(result)) });
     });
-  return { sent, read };
+  const run = (_lane: unknown, sql: string, values: readonly unknown[] = []) => read(sql, values);
+  return { sent, read, run };
 }
 
 const keys = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `k${from + index}`);
