@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { TextCache } from '@tidegauge/text';
 import { isTopicName } from './control-shape.ts';
 import { ProtocolError } from './errors.ts';
 import { Reason } from './reasons.ts';
@@ -155,9 +154,6 @@ export class TopicAliases {
   }
 }
 
-/** Topics that were checked. */
-const topics = new TextCache(4096);
-
 // Ill-formed UTF-8 decodes to U+FFFD. NUL and wildcards are not allowed in a topic name.
 const SUSPECT_TOPIC = /[\0+#\ufffd]/;
 
@@ -181,8 +177,7 @@ export function decodePublish(
   const qos = (header >> 1) & 3;
   checkFlags(qos, header, aliases !== null);
   let position = endOfTopic(buffer, body, end, maximumTopicBytes);
-  let topic = topics.find(buffer, body + 2, position) ?? '';
-  if (topic === '') topic = newTopic(buffer, body + 2, position, mqtt5 && aliases !== null);
+  let topic = topicAt(buffer, body + 2, position, mqtt5 && aliases !== null);
 
   let packetId = 0;
   if (qos !== 0) {
@@ -226,12 +221,11 @@ function packetIdAt(buffer: Buffer, position: number, end: number): number {
   return packetId;
 }
 
-/** Reads a topic that is not in `topics`, and adds it. It may be empty if an alias can replace it. */
-function newTopic(buffer: Buffer, from: number, to: number, mayHaveAlias: boolean): string {
+/** Reads a topic. It may be empty if an alias can replace it. */
+function topicAt(buffer: Buffer, from: number, to: number, mayHaveAlias: boolean): string {
   const topic = buffer.toString('utf8', from, to);
   if ((topic.length === 0 && !mayHaveAlias) || SUSPECT_TOPIC.test(topic))
     checkTopic(topic, buffer.subarray(from, to));
-  topics.add(topic);
   return topic;
 }
 

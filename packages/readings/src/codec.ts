@@ -61,8 +61,6 @@ export interface DecodeContext {
   readonly topic?: string;
   /** Receives units and skipped fields. */
   readonly notes?: Notes | undefined;
-  /** Texts that many payloads have, such as the boots of sensors. Default: none are kept. */
-  readonly texts?: Texts | undefined;
   /** Receives what sensors declare about the readings that they can send again. Default: it is ignored. */
   readonly declared?: Declared | undefined;
 }
@@ -73,12 +71,6 @@ export interface DecodeContext {
  * @param kept null: none of them
  */
 export type Declared = (device: string, boot: string, kept: number | null) => void;
-
-/** Finds texts by their bytes, so that a text that is received again is no new string. */
-export interface Texts {
-  find(bytes: Uint8Array, from: number, to: number): string | undefined;
-  add(text: string): void;
-}
 
 /**
  * Decodes a payload to readings or an error; it never returns a part of a payload. The result is empty when the

@@ -1,3 +1,2 @@
 export { closest, didYouMean } from './closest.ts';
 export { maskUrl, maskUrls, redactor, secretsIn } from './mask.ts';
-export { TextCache } from './text-cache.ts';

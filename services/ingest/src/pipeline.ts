@@ -9,7 +9,6 @@ import {
 } from '@tidegauge/readings';
 import { COUNTS, Histogram, type Logger } from '@tidegauge/service';
 import { isDiskFull, type SeriesUnit, type Store, type StoreError } from '@tidegauge/storage';
-import { TextCache } from '@tidegauge/text';
 import { Accounts } from './accounts.ts';
 import { BufferCollector } from './buffer-collector.ts';
 import { Committer, isOfRows, type Rejections } from './committer.ts';
@@ -143,7 +142,6 @@ export class Pipeline {
   readonly #filter = new SeriesFilter();
   readonly #newHours: NewHours;
   /** The boots of sensors. */
-  readonly #texts = new TextCache(1024);
   readonly #declared: Declared = (device, boot, kept) => this.#recorder.declare(device, boot, kept);
   #lastReceived = 0;
 
@@ -268,7 +266,6 @@ export class Pipeline {
       captured,
       topic,
       notes: route?.notes,
-      texts: this.#texts,
       declared: this.#declared,
     };
     const stateful = skipped || error !== null ? null : route!.stateful;

@@ -1,4 +1,4 @@
-import { type DecodeContext, DecodeError, type Texts } from '../codec.ts';
+import { type DecodeContext, DecodeError } from '../codec.ts';
 import { MAX_BOOT_LENGTH, makeReading, readTime } from '../make-reading.ts';
 import { FIRST_DATE } from '../mapping/short-time.ts';
 import type { Reading } from '../reading.ts';
@@ -36,9 +36,9 @@ const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}
  * reason. Both return the same for a payload that is read here.
  */
 export function readFlatRecord(payload: Uint8Array, context: DecodeContext): readonly Reading[] | null {
-  const { device, metric, received, texts } = context;
+  const { device, metric, received } = context;
   if (device === null || metric === null || payload.length > MAX_BYTES) return null;
-  const scanner = new Scanner(payload, texts);
+  const scanner = new Scanner(payload);
   if (!scanner.isRecord()) return null;
   const { time: rawTime, value, boot, seq } = scanner;
   if (value === null || (seq !== null && !(Number.isSafeInteger(seq) && seq >= 0))) return null;
@@ -56,12 +56,10 @@ class Scanner {
   /** Whether the time is `t`. */
   isShort = false;
   readonly #bytes: Uint8Array;
-  readonly #texts: Texts | undefined;
   #at = 0;
 
-  constructor(bytes: Uint8Array, texts: Texts | undefined) {
+  constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
-    this.#texts = texts;
   }
 
   /** Reads the payload into the fields; false if it is something else. */
@@ -131,10 +129,7 @@ class Scanner {
     const from = this.#at;
     const to = this.#endOfText();
     if (to <= from || to - from > MAX_BOOT_LENGTH) return false;
-    const known = this.#texts?.find(this.#bytes, from, to);
-    const boot = known ?? Buffer.prototype.latin1Slice.call(this.#bytes, from, to);
-    if (known === undefined) this.#texts?.add(boot);
-    this.boot = boot;
+    this.boot = Buffer.prototype.latin1Slice.call(this.#bytes, from, to);
     return true;
   }
 
