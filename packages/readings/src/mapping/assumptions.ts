@@ -43,7 +43,7 @@ const VALUES = ['v', 'value', 'val', 'payload', 'reading', 'result', 'data'];
 /** Texts that differ between records without naming them. */
 const STATE_NAME =
   /(?:state|status|mode|quality|error|err|fault|alarm|alert|message|msg|event|action|reason|result|level|text|comment|note|version|firmware|effect|colou?r|weather|condition)$/i;
-/** Numbers that can tell senders apart. Others are measurements. */
+/** Numbers by which senders can be distinguished. Others are measurements. */
 const PLACES = new Set(
   'ch chan port phase pin gpio register reg cell slot input output zone line module'.split(' '),
 );
