@@ -18,7 +18,7 @@ export const decoders: Readonly<Record<string, Decode>> = {
   mapping: compileMapping({}),
   'mapping-with-texts': compileMapping({ parse: { a: 'json', b: 'json' }, metric: '{a}.{field}' }),
   'lines-of-http': (payload, context) => {
-    const { valid } = splitLines(payload, {}, { ...context, metric: null }, 5000);
+    const { valid } = splitLines(payload, {}, { ...context, metric: null }, 2000);
     return valid.length === 0 ? [] : stateless('influx')(valid[0]!, { ...context, metric: null });
   },
   'sparkplug-b': (payload, context) =>

@@ -13,8 +13,8 @@ import { checkTaking } from './quarantine-steps.ts';
 import { influxMessage, influxOptionsOf, type RawMessage } from './raw-message.ts';
 import type { Router } from './routes.ts';
 
-/** Readings of one message, as many as of one write. A request is divided into several, so that it does not fill the memory for readings. */
-const MESSAGE_READINGS = 5000;
+/** Readings of one message. A request is divided into several, so that it does not fill the memory for readings. */
+const MESSAGE_READINGS = 2000;
 /** Longest name of a database, in UTF-16 units. */
 const MAX_DATABASE = 200;
 
