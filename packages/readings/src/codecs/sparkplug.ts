@@ -5,6 +5,7 @@ import {
   decoderFailed,
   type StatefulDecoder,
   type StatefulResult,
+  withoutExceptions,
 } from '../codec.ts';
 import { makeReading, readText, timeProblem } from '../make-reading.ts';
 import { resolveDevice } from '../naming.ts';
@@ -125,13 +126,13 @@ export class SparkplugDecoder implements StatefulDecoder {
   }
 
   /** Decodes a message that was kept, with the current births, and changes nothing. */
-  readonly replay: Decode = (payload, context) => {
+  readonly replay: Decode = withoutExceptions((payload, context) => {
     const address = addressOf(context.topic ?? '');
     if (address === null || address instanceof DecodeError) return address ?? [];
     if (!/^[ND](?:BIRTH|DATA)$/.test(address.kind)) return [];
     const parsed = parseSparkplug(payload);
     return parsed instanceof DecodeError ? parsed : this.#read(address, parsed, context);
-  };
+  });
 
   #birthOf({ group, node, device }: Address, metric: SparkplugMetric): BirthNames | null {
     if (metric.name !== null && metric.type !== null) return null;

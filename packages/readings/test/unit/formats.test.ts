@@ -136,6 +136,8 @@ describe('a bad payload', () => {
 describe('a mistake of a decoder', () => {
   it('is an error, because an exception would end the connection of the sender again and again', () => {
     const noBytes = null as unknown as Uint8Array;
+    const sparkplug = new SparkplugDecoder();
+    const birth = { ...NAMELESS, topic: 'spBv1.0/g/NBIRTH/n' };
     const decoders = [...Object.values(formats), compileMapping({}), influxDecoder()];
     for (const [index, each] of decoders.entries()) {
       const decoded = each(noBytes, NAMELESS);
@@ -143,7 +145,7 @@ describe('a mistake of a decoder', () => {
       assert.equal(decoded.reason, 'unsupported');
       assert.match(decoded.message, /^the decoder failed \(TypeError: .*please report it/);
     }
-    const birth = { ...NAMELESS, topic: 'spBv1.0/g/NBIRTH/n' };
-    assert.match(`${new SparkplugDecoder().decode(noBytes, birth).decoded}`, /^the decoder failed/);
+    assert.match(`${sparkplug.replay(noBytes, birth)}`, /^the decoder failed/);
+    assert.match(`${sparkplug.decode(noBytes, birth).decoded}`, /^the decoder failed/);
   });
 });
