@@ -10,7 +10,10 @@ export type Quality = 'ok' | 'skewed' | 'unsynced';
 
 export const QUALITIES: readonly Quality[] = ['ok', 'skewed', 'unsynced'];
 
-/** Whether an object is a reading as the API has it: with `received` and `quality`, which ingest sets itself. */
+/** Fields of a reading that ingest sets itself. */
+export const SET_BY_INGEST: ReadonlySet<string> = new Set(['received', 'quality']);
+
+/** Whether an object is a reading as the API has it, with these fields. They are ignored, so that it can be sent back. */
 export function isReadingDocument({ received, quality }: Readonly<Record<string, unknown>>): boolean {
   return typeof received === 'string' && QUALITIES.includes(quality as Quality);
 }

@@ -141,7 +141,6 @@ export class Pipeline {
   readonly #broken = Promise.withResolvers<void>();
   readonly #filter = new SeriesFilter();
   readonly #newHours: NewHours;
-  /** The boots of sensors. */
   readonly #declared: Declared = (device, boot, kept) => this.#recorder.declare(device, boot, kept);
   #lastReceived = 0;
 

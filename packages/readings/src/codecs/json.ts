@@ -16,7 +16,7 @@ import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
 import { ASSUMED_UTC, hasZone } from '../mapping/times.ts';
 import { ANOTHER_NAME, deviceOfValue, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
-import { isReadingDocument, type Reading, type ReadingValue } from '../reading.ts';
+import { isReadingDocument, type Reading, type ReadingValue, SET_BY_INGEST } from '../reading.ts';
 import { mayNameSender, senderField, severalSenders, withoutDevice } from '../record-senders.ts';
 import { readFlatRecord } from './flat-record.ts';
 import { type FieldNote, readJsonValue } from './json-value.ts';
@@ -26,8 +26,6 @@ import { keepDigits } from './whole-numbers.ts';
 
 /** Fields that are no metric, except a `t` that is no time. */
 const RESERVED = new Set('t time ts timestamp v value boot seq device metric'.split(' '));
-/** Fields of the API's documents that are ignored, so that these documents can be sent back. */
-const OURS = new Set(['received', 'quality']);
 
 /**
  * What `readJson` returns for a record with a field that a mapping can read as its time, such as `last_seen`, or whose time
@@ -336,7 +334,7 @@ function readRecord(
   const fieldDevice = deviceOfValue(context, deviceName, ANOTHER_NAME);
   for (const field in record) {
     if (RESERVED.has(field) && !(isMeasurement && field === 't')) continue;
-    if (isOurs && OURS.has(field)) continue;
+    if (isOurs && SET_BY_INGEST.has(field)) continue;
     if (units?.stated.has(field)) continue;
     if (field === valueMetric) return twice(valueField, field);
     const metric = resolveMetric(null, field);

@@ -31,7 +31,7 @@ const SEVERAL_NAMES =
   'it differs between the values of one payload: if it names a sender or a value, they are one series that should be several; put it ' +
   'into device or metric of a mapping';
 
-/** Names of senders that the records of an array may have in common. */
+/** Further names of senders, for which records are not refused, because many senders mean something else by them. */
 const SENDER_NAMES =
   'topic entity entity_id thing asset machine room source src sender gateway gw alias tag ch chan'.split(' ');
 /** Names of a value besides those of senders, when a record has one value. */

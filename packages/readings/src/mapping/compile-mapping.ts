@@ -4,7 +4,7 @@ import { readBoot, readSeq } from '../codecs/json.ts';
 import { looksLikeSenml, readSenmlJson } from '../codecs/senml-json.ts';
 import { MAX_READINGS_PER_PAYLOAD, recordPosition, tooManyReadings } from '../make-reading.ts';
 import { quote } from '../quote.ts';
-import { isReadingDocument, type Reading } from '../reading.ts';
+import { isReadingDocument, type Reading, SET_BY_INGEST } from '../reading.ts';
 import { senderField, severalSenders, withoutDevice } from '../record-senders.ts';
 import { restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
@@ -34,12 +34,11 @@ interface OwnValue {
   readonly current: Current;
   /** The unit that the mapping finds; null without one. */
   readonly unit: string | null;
-  /** Fields beside it that are no metrics. */
-  readonly details: ReadonlySet<string>;
+  /** Whether the field `metric` names it. */
+  readonly isNamed: boolean;
+  /** Whether the record is a reading of the API. */
+  readonly isDocument: boolean;
 }
-
-/** Fields of the API's documents beside a value. */
-const DETAILS = ['received', 'quality'];
 
 /**
  * Compiles a mapping to a decoder. It is compiled once for each route.
@@ -266,7 +265,7 @@ export class Mapping {
     for (const key in fields) {
       if (reserved.has(key) || units?.stated.has(key)) continue;
       isEmpty = false;
-      if (own?.details.has(key)) continue;
+      if (own !== null && isDetail(key, own)) continue;
       const unit = units?.of.get(key) ?? null;
       const error =
         key === own?.field
@@ -301,13 +300,13 @@ export class Mapping {
     const metric = this.#names.metricOf(values, payload.context);
     if (metric === null || metric instanceof DecodeError) return metric;
     const unit = typeof this.#fields.unit === 'string' ? valueAt(fields, this.#fields.unit) : null;
-    const isNamed = !this.#names.hasMetric && isName(fields.metric);
     return {
       field,
       place: restoreName(metric),
       current: this.#names.hasLevel(values) ? atLevel(current) : current,
       unit: typeof unit === 'string' ? unit : null,
-      details: new Set([...(isNamed ? ['metric'] : []), ...(isReadingDocument(fields) ? DETAILS : [])]),
+      isNamed: !this.#names.hasMetric && isName(fields.metric),
+      isDocument: isReadingDocument(fields),
     };
   }
 
@@ -315,6 +314,11 @@ export class Mapping {
     const { device, metric, captured } = context;
     return { topic: { ...captured, device, metric }, record: value, root, key, field: null };
   }
+}
+
+/** Whether a field beside a value is no metric. */
+function isDetail(field: string, { isNamed, isDocument }: OwnValue): boolean {
+  return (isNamed && field === 'metric') || (isDocument && SET_BY_INGEST.has(field));
 }
 
 /** The paths that are read for units. */
