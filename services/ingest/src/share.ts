@@ -20,7 +20,8 @@ export class Share {
     this.readings += readings;
     this.bytes += bytes;
     if (!this.isFull) {
-      if (this.readings < freeReadings && this.bytes < freeBytes) return;
+      // The end of a message fills nothing, and after the last one nothing would continue the client.
+      if (readings < 0 || (this.readings < freeReadings && this.bytes < freeBytes)) return;
       this.isFull = true;
       this.onFull(true);
       return;

@@ -102,8 +102,9 @@ export class Connection {
   }
 
   get #mayMove(): boolean {
-    if (!this.#isConnected || this.#options.process()?.isPaused !== false) return false;
-    return this.#sent < Math.min(this.#waiting.length, this.#window);
+    const next = this.#sent < this.#window ? this.#waiting[this.#sent] : undefined;
+    if (!this.#isConnected || next === undefined) return false;
+    return this.#options.process()?.holds(next) === false;
   }
 
   #deliver(): void {

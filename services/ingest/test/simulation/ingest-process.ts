@@ -113,6 +113,8 @@ export class IngestProcess {
   hasDoubts = false;
   readonly #options: ProcessOptions;
   #store!: IngestStore;
+  /** Of the clients of direct mode, by name. */
+  readonly #shares = new Map<string, Share>();
   #pipeline: Pipeline | null = null;
   #check: LedgerCheck | null = null;
   #relay: Relay | null = null;
@@ -262,11 +264,24 @@ export class IngestProcess {
     run(() => accept(this.#pipeline!, message, this.#originOf(topic, settled)));
   }
 
-  /** In direct mode, a client has a share of the spool. That of messages in flight pauses nobody here. */
+  /** Whether the message waits, because the process or its client has as much in flight as it may. */
+  holds({ topic }: Message): boolean {
+    return this.isPaused || this.#shares.get(clientOf(topic))?.isFull === true;
+  }
+
+  /** In direct mode, a client has a share of the messages in flight and of the spool. */
   #originOf(topic: string, settled: () => void): Origin {
-    if (!this.#options.isDirect) return { settled };
-    const [, client] = topic.split('/');
-    return { settled, client, share: new Share(() => {}) };
+    const { isDirect, onResume } = this.#options;
+    if (!isDirect) return { settled };
+    const client = clientOf(topic);
+    let share = this.#shares.get(client);
+    if (share === undefined) {
+      share = new Share((isFull) => {
+        if (!isFull) onResume();
+      });
+      this.#shares.set(client, share);
+    }
+    return { settled, client, share };
   }
 
   async deliver({ text }: Message): Promise<void> {
@@ -370,6 +385,11 @@ function rulesOf({ limit, holds }: NonNullable<Plan['alerts']>): readonly AlertR
     range('low', { below: limit, clearBelow: limit }),
     { name: 'quiet', ...all, condition: { kind: 'quiet', quiet: QUIET_US } },
   ];
+}
+
+/** The login of a sensor: its device. */
+function clientOf(topic: string): string {
+  return topic.split('/')[1]!;
 }
 
 /** Bytes with their own buffer: the memory of one that is shared would depend on earlier messages. */

@@ -69,3 +69,11 @@ test('a client with nothing in flight continues, however much others have', () =
   share.count(-1, -100, -50, -1000);
   assert.deepEqual(changes, [true, false]);
 });
+
+test('a client is not paused by the end of its message: nothing would continue it', () => {
+  const changes: boolean[] = [];
+  const share = new Share((full) => void changes.push(full));
+  share.count(1, 100, 50, 1000);
+  share.count(-1, -100, -50, -1000);
+  assert.deepEqual(changes, []);
+});
