@@ -14,7 +14,7 @@ import { influxMessage, influxOptionsOf, type RawMessage } from './raw-message.t
 import type { Router } from './routes.ts';
 
 /** Readings of one message. A request is divided into several, so that it does not fill the memory for readings. */
-const MESSAGE_READINGS = 2000;
+const MESSAGE_READINGS = 5000;
 /** Longest name of a database, in UTF-16 units. */
 const MAX_DATABASE = 200;
 

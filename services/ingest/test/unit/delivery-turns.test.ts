@@ -24,11 +24,11 @@ test('a client with many large deliveries leaves places for others, also behind 
       return new Promise<void>((end) => ends.push(end));
     });
   const all = Array.from({ length: 20 }, () => deliver('key a', LARGE));
-  assert.deepEqual(begun, ['key a', 'key a']);
+  assert.deepEqual(begun, ['key a']);
   all.push(deliver('key b', LARGE), deliver('key c', LARGE), deliver('key d', LARGE));
-  assert.deepEqual(begun.slice(2), ['key b', 'key c']);
+  assert.deepEqual(begun.slice(1), ['key b']);
   all.push(deliver('key a', 100));
-  assert.deepEqual(begun.slice(4), ['key a']);
+  assert.deepEqual(begun.slice(2), ['key a']);
   while (ends.length > 0 || begun.length < all.length) {
     ends.shift()?.();
     await turn();
