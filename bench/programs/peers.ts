@@ -15,7 +15,13 @@ import { defineConfig, outputFile, run } from '@tidegauge/service/program';
 import { cpuSeconds, memoryOf } from '@tidegauge/test-support/process-usage';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
-import { CONSUMERS, type Consumer, type MakeConsumer, PLUGINS, type Servers } from './peers/consumers.ts';
+import {
+  CONSUMERS,
+  type Consumer,
+  type MakeConsumer,
+  PLUGINS,
+  type Servers,
+} from '../src/peers/consumers.ts';
 
 /**
  * `npm run bench -- peers`: ingest and Telegraf empty a queue at the broker, in turns. The consumer is stopped while the

@@ -4,9 +4,10 @@ import { textTable } from '@tidegauge/loadtests/results/table';
 import { defineConfig, integer, oneOf, repeated, run, text } from '@tidegauge/service/program';
 import { seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
+import type { CutTarget } from '../src/power-cuts/cut-target.ts';
 import { type CutSummary, type Spread, summaryOf } from '../src/power-cuts/judge.ts';
 import { cutPower, cutUnsynced, type PowerCuts } from '../src/power-cuts/measure-cuts.ts';
-import { type CutTarget, cutTarget, TARGETS } from '../src/power-cuts/targets.ts';
+import { cutTarget, TARGETS } from '../src/power-cuts/targets.ts';
 import { RATE } from '../src/power-cuts/traffic.ts';
 
 /**

@@ -16,10 +16,13 @@ import {
 import { seeded } from '@tidegauge/workload';
 import { markdownTable } from '../src/added-tables.ts';
 import { BENCH_SETTINGS, defineBench } from '../src/define-bench.ts';
+import { brokerTarget, mosquittoTarget } from '../src/power-cuts/broker-target.ts';
+import type { CutTarget } from '../src/power-cuts/cut-target.ts';
 import { type Cut, summaryOf } from '../src/power-cuts/judge.ts';
 import { type CutOptions, cutPower, killProcess } from '../src/power-cuts/measure-cuts.ts';
 import { FAULTS, type PubackResult, pubackRows } from '../src/power-cuts/puback-table.ts';
-import { brokerTarget, type CutTarget, cutTarget, mosquittoTarget } from '../src/power-cuts/targets.ts';
+import { cutTarget } from '../src/power-cuts/targets.ts';
+import { telegrafTarget } from '../src/power-cuts/telegraf-target.ts';
 import { RATE } from '../src/power-cuts/traffic.ts';
 
 /** Sparse. HiveMQ allocates more than a gigabyte when it starts. */
@@ -36,6 +39,8 @@ const SUBJECTS = {
     'mosquitto, autosave_on_changes true, autosave_interval 1',
     mosquittoTarget(['autosave_on_changes true', 'autosave_interval 1']),
   ],
+  'telegraf-postgres': ['mosquitto, Telegraf, PostgreSQL', telegrafTarget('postgres')],
+  'telegraf-influxdb': ['mosquitto, Telegraf, InfluxDB', telegrafTarget('influxdb')],
   'direct-sqlite': ['Tidegauge direct, SQLite', cutTarget('sqlite', [])],
   'direct-json': ['Tidegauge direct, JSON files', cutTarget('json', [])],
 } as const satisfies Record<string, Subject>;

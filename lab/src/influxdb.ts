@@ -17,6 +17,18 @@ const MODULE = 'github.com/influxdata/influxdb';
 const READY_MS = 30_000;
 const ASK_MS = 30_000;
 
+export interface InfluxDbOptions {
+  /** The server runs in it. Default: no limit of memory. */
+  readonly group?: NodeGroup | null;
+  /**
+   * Time after the last write, such as `10s`, at which it moves its log into files and compacts them completely. Its
+   * defaults are ten minutes and four hours.
+   */
+  readonly coldAfter?: string;
+  /** The directory of its files, which `stop` keeps. Default: a temporary one, which `stop` removes. */
+  readonly directory?: string;
+}
+
 export interface InfluxDb {
   readonly url: string;
   readonly port: number;
@@ -31,7 +43,7 @@ export interface InfluxDb {
   kill(): Promise<void>;
   /** Starts it again on the same port with its data. If it runs, it is stopped first, in an orderly way. */
   restart(): Promise<void>;
-  /** Stops it in an orderly way, and removes its data. May be called twice. */
+  /** Stops it in an orderly way, and removes a temporary directory. May be called twice. */
   stop(): Promise<void>;
 }
 
@@ -39,27 +51,26 @@ export interface InfluxDb {
  * Starts InfluxDB 1.8 on loopback, as a child of this process, with its default settings: the write-ahead log is synced
  * before a write is acknowledged, and no login is needed. Builds it from its Go module once.
  *
- * @param group the server runs in it; null: no limit of memory
- * @param coldAfter time after the last write, such as `10s`, at which it moves its log into files and compacts them
- *   completely. Its defaults are ten minutes and four hours.
  * @throws {Error} when it cannot be built, or is not ready within 30 s
  */
-export async function startInfluxDb(
-  group: NodeGroup | null = null,
-  coldAfter: string | null = null,
-): Promise<InfluxDb> {
+export async function startInfluxDb({
+  group = null,
+  coldAfter,
+  directory: kept,
+}: InfluxDbOptions = {}): Promise<InfluxDb> {
   const command = await buildGoProgram({
     name: 'influxd',
     module: MODULE,
     version: `v${INFLUXDB_VERSION}`,
     main: './cmd/influxd',
   });
-  const directory = temporaryDirectory('influxdb');
+  const temporary = kept === undefined ? temporaryDirectory('influxdb') : null;
+  const directory = kept ?? temporary!.path;
   const [port, backupPort] = (await freePorts(2)) as [number, number];
   const url = `http://127.0.0.1:${port}`;
-  const config = join(directory.path, 'influxdb.conf');
-  await mkdir(join(directory.path, 'data'));
-  await writeFile(config, configuration(directory.path, port, backupPort, coldAfter));
+  const config = join(directory, 'influxdb.conf');
+  await mkdir(join(directory, 'data'), { recursive: true });
+  await writeFile(config, configuration(directory, port, backupPort, coldAfter));
   const launch = (): Promise<ServerProcess> =>
     launchServer(
       inGroup(group, {
@@ -71,7 +82,7 @@ export async function startInfluxDb(
       }),
     );
   let server = await launch().catch((error: unknown) => {
-    directory.remove();
+    temporary?.remove();
     throw error;
   });
   return {
@@ -80,7 +91,7 @@ export async function startInfluxDb(
     get pid() {
       return server.pid;
     },
-    directory: join(directory.path, 'data'),
+    directory: join(directory, 'data'),
     async query(statement, database) {
       const query = new URLSearchParams({
         q: statement,
@@ -102,12 +113,7 @@ export async function startInfluxDb(
         version: `v${INFLUXDB_VERSION}`,
         main: './cmd/influx_inspect',
       });
-      const folders = [
-        '-datadir',
-        join(directory.path, 'data/data'),
-        '-waldir',
-        join(directory.path, 'data/wal'),
-      ];
+      const folders = ['-datadir', join(directory, 'data/data'), '-waldir', join(directory, 'data/wal')];
       await runProgram(program, ['export', ...folders, '-out', file]);
     },
     kill: () => server.kill(),
@@ -117,7 +123,7 @@ export async function startInfluxDb(
     },
     async stop() {
       await server.stop();
-      directory.remove();
+      temporary?.remove();
     },
   };
 }
@@ -133,10 +139,10 @@ function configuration(
   directory: string,
   port: number,
   backupPort: number,
-  coldAfter: string | null,
+  coldAfter: string | undefined,
 ): string {
   const cold =
-    coldAfter === null
+    coldAfter === undefined
       ? ''
       : `
   cache-snapshot-write-cold-duration = "${coldAfter}"

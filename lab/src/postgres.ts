@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { chown, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   freePort,
@@ -29,6 +30,11 @@ export interface PostgresOptions {
   readonly settings?: readonly string[];
   /** The server runs in it. Default: no limit of memory. */
   readonly group?: NodeGroup | null;
+  /**
+   * The directory of its files, which `stop` keeps. It is empty, or has those of an earlier server with the same password.
+   * Default: a temporary one, which `stop` removes.
+   */
+  readonly directory?: string;
 }
 
 export interface Postgres {
@@ -50,7 +56,7 @@ export interface Postgres {
   query(sql: string, database?: string, timeoutMs?: number): Promise<string>;
   /** Creates an empty database with a new name, which is removed with the server; resolves to the name. */
   createDatabase(): Promise<string>;
-  /** Stops it in an orderly way, and removes its data. May be called twice. */
+  /** Stops it in an orderly way, and removes a temporary directory. May be called twice. */
   stop(): Promise<void>;
   /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
@@ -73,11 +79,13 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   let address = options.address ?? '127.0.0.1';
   const port = options.port ?? (await freePort(address));
   const password = options.password ?? randomBytes(18).toString('base64url');
-  const directory = temporaryDirectory('postgres');
-  if (account !== null) await chown(directory.path, account.uid, account.gid);
-  const data = join(directory.path, 'data');
-  await installData(directory.path, data, password, account);
-  const passwords = join(directory.path, 'pgpass');
+  const temporary = options.directory === undefined ? temporaryDirectory('postgres') : null;
+  const directory = options.directory ?? temporary!.path;
+  await mkdir(directory, { recursive: true });
+  if (account !== null) await chown(directory, account.uid, account.gid);
+  const data = join(directory, 'data');
+  if (!existsSync(data)) await installData(directory, data, password, account);
+  const passwords = join(directory, 'pgpass');
   await writePrivate(passwords, `*:*:*:${USER}:${password}\n`, account);
 
   const query = async (sql: string, database = 'postgres', timeoutMs = 30_000): Promise<string> => {
@@ -101,7 +109,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
         name: `postgres on ${address}:${port}`,
         command: server,
         args: serverOptions(data, address, port, options),
-        cwd: directory.path,
+        cwd: directory,
         ...(account ?? {}),
         // The passwords with which a server of a cluster logs in to the others.
         env: { PGPASSFILE: passwords },
@@ -134,7 +142,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     },
     async stop() {
       await running.stop();
-      directory.remove();
+      temporary?.remove();
     },
     async kill() {
       const children = running.running ? await childrenOf(running.pid) : [];

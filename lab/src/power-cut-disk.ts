@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atExit, runProgram, runProgramSync, temporaryDirectory } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
@@ -51,6 +51,8 @@ export async function mountPowerCutDisk(megabytes: number, copies = 4): Promise<
     mounted.splice(mounted.indexOf(path), 1);
   };
   try {
+    // PostgreSQL has its own account.
+    await chmod(directory.path, 0o711);
     // btrfs needs 109 MiB for itself.
     await runProgram('truncate', ['--size', `${megabytes * (copies + 1) + 512}M`, place('images.img')]);
     await runProgram(mkfsBtrfs, ['--quiet', place('images.img')]);

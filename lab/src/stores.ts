@@ -252,7 +252,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
       withGroups(1, memory, async (groups) => {
         const { INFLUXDB_VERSION, startInfluxDb } = await import('./influxdb.ts');
         const group = groups[0] ?? null;
-        const server = await startInfluxDb(group);
+        const server = await startInfluxDb({ group });
         return {
           // The first store that opens the URL creates the database.
           create: async (place) => `influxdb://127.0.0.1:${server.port}/${place}`,

@@ -6,8 +6,8 @@ import type { PowerCutDisk } from '@tidegauge/lab/power-cut-disk';
 import { Closers } from '@tidegauge/loadtests/targets/closers';
 import { writtenBytes } from '@tidegauge/test-support/process-usage';
 import type { SeededRandom } from '@tidegauge/workload';
+import type { CutTarget } from './cut-target.ts';
 import { type Cut, judgeCut } from './judge.ts';
-import type { CutTarget } from './targets.ts';
 
 const AFTER_CUT_MS = 100;
 const FIRST_MS = 30_000;

@@ -3,8 +3,7 @@ import { appendFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { startEmbeddedBroker, startMosquitto } from '@tidegauge/lab';
-import type { AnyBroker } from '@tidegauge/lab/any-broker';
+import { startEmbeddedBroker } from '@tidegauge/lab';
 import { Closers } from '@tidegauge/loadtests/targets/closers';
 import { provideFolder } from '@tidegauge/loadtests/targets/targets';
 import { freePort, runProgram } from '@tidegauge/process';
@@ -12,58 +11,21 @@ import type { MissingDocument } from '@tidegauge/readings';
 import { fetchFor } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
-import mqtt from 'mqtt';
+import { mosquittoTarget } from './broker-target.ts';
+import type { CutTarget, Running } from './cut-target.ts';
 import { checkHistory, fillHistory } from './history.ts';
 import { Rounds } from './rounds.ts';
-import { DEVICES, deviceOf, numberIn, type Payload, type Source, sequenceOf, Traffic } from './traffic.ts';
+import { DEVICES, deviceOf, numberIn, type Payload, sequenceOf, Traffic } from './traffic.ts';
 
 const TIDEGAUGE = fileURLToPath(new URL('../../../apps/tidegauge/src/main.ts', import.meta.url));
 const DRAIN_MS = 120_000;
-/** A broker that delivers nothing for this time does not have the rest of the messages. */
-const SILENT_MS = 30_000;
-const SESSION = { clientId: 'power-cuts', clean: false, reconnectPeriod: 0 } as const;
-const TOPIC = 'sensors/power-cuts/#';
 /** Readings of each device that wait for compaction at the start: for all cuts, and at least so many. */
 const READINGS_PER_CUT = 150;
 const LEAST_HISTORY = 3000;
-const END = 'end';
-
-export interface Running {
-  /** What writes, and records what was acknowledged. It stops before the process does. */
-  readonly source: Source;
-  /** null: programs run one after the other. */
-  readonly pid: number | null;
-  /** Ends the process with SIGKILL, which is sent before the first wait. */
-  kill(): Promise<void>;
-}
-
-/** A process that is killed, or whose files are on a disk of which the power is cut. */
-export interface CutTarget {
-  /** Whether a loss is a failure. It is none where the program only measures what another one loses. */
-  readonly mustKeep: boolean;
-  /** Files that it writes in place, relative to its disk: any of these can get a torn write. */
-  readonly files: readonly string[];
-  /** The longest pause before a cut, milliseconds. */
-  readonly pauseMs: number;
-  /** Whether the process is stopped while a disk is read, so that what it does lasts for all cuts. */
-  readonly isHeld?: boolean;
-  /** Starts it on an empty disk, and begins to publish. */
-  start(disk: string, closers: Closers): Promise<Running>;
-  /**
-   * The numbers of all messages that are found on a disk after the cut or the kill; null when the session is lost.
-   *
-   * @throws {Error} when what is on the disk cannot be used, or is wrong
-   */
-  found(disk: string): Promise<ReadonlySet<number> | null>;
-  /** A line that the report has in addition. */
-  remark?(): string;
-}
 
 const PAUSE_MS = 500;
 /** A backup or a copy takes half a second. */
 const ROUND_PAUSE_MS = 3000;
-/** mosquitto saves its queues seldom. */
-const BROKER_PAUSE_MS = 8000;
 /** Ingest moves some twenty blocks in a second. */
 const COMPACTION_PAUSE_MS = 50;
 
@@ -296,81 +258,6 @@ function gapsOf(stored: ReadonlySet<number>): (readonly [device: string, from: n
     last.set(device, seq);
   }
   return gaps;
-}
-
-/** @param conf further lines of mosquitto.conf */
-export function mosquittoTarget(conf: readonly string[]): CutTarget {
-  return brokerTarget((directory) => startMosquitto({ directory, persistence: true, conf }));
-}
-
-/**
- * A broker whose subscriber is not connected, so that it keeps all messages.
- *
- * @param launch starts it with its data in a directory, which can be missing
- */
-export function brokerTarget(launch: (directory: string) => Promise<AnyBroker>): CutTarget {
-  const launchOn = (disk: string): Promise<AnyBroker> => launch(join(disk, 'broker'));
-  return {
-    mustKeep: false,
-    files: [],
-    pauseMs: BROKER_PAUSE_MS,
-    async start(disk, closers) {
-      const broker = await launchOn(disk);
-      closers.add(() => broker.stop());
-      const subscriber = await mqtt.connectAsync(broker.url, SESSION);
-      await subscriber.subscribeAsync(TOPIC, { qos: 1 });
-      await subscriber.endAsync();
-      // A stop saves the session. mosquitto does not sync the directory after that.
-      await broker.restart();
-      await runProgram('sync', ['-f', disk]);
-      const source = await Traffic.start(broker.url, 'reading');
-      closers.add(() => source.stop());
-      return { source, pid: broker.pid, kill: () => broker.kill() };
-    },
-    async found(disk) {
-      const broker = await launchOn(disk);
-      try {
-        return await queuedAt(broker.url);
-      } finally {
-        await broker.stop();
-      }
-    },
-  };
-}
-
-/**
- * Takes all messages of the session. They come in their order, so the last one is the one that is published here. A
- * broker that has lost the session has none of them: the result is null.
- */
-async function queuedAt(url: string): Promise<ReadonlySet<number> | null> {
-  const numbers = new Set<number>();
-  let hasSession = true;
-  const ended = Promise.withResolvers<void>();
-  const subscriber = mqtt.connect(url, SESSION);
-  const silence = setTimeout(() => {
-    if (subscriber.connected) ended.resolve();
-    else ended.reject(new Error('the broker did not accept its subscriber'));
-  }, SILENT_MS);
-  subscriber.on('message', (_topic, payload) => {
-    silence.refresh();
-    const text = payload.toString();
-    if (text === END) ended.resolve();
-    else numbers.add((JSON.parse(text) as { readonly v: number }).v);
-  });
-  subscriber.on('error', ended.reject);
-  subscriber.on('close', () => ended.reject(new Error('the broker closed the connection')));
-  subscriber.on('connect', ({ sessionPresent }) => {
-    hasSession = sessionPresent;
-    if (sessionPresent) subscriber.publish(TOPIC.replace('#', END), END, { qos: 1 });
-    else ended.resolve();
-  });
-  try {
-    await ended.promise;
-    return hasSession ? numbers : null;
-  } finally {
-    clearTimeout(silence);
-    await subscriber.endAsync(true);
-  }
 }
 
 async function numbersIn(url: string): Promise<ReadonlySet<number>> {

@@ -1,4 +1,3 @@
-import { formatTime } from '@tidegauge/readings';
 import mqtt from 'mqtt';
 
 /** Devices that the messages come from. */
@@ -107,7 +106,7 @@ export class Traffic extends Source {
 /** null: this message is left out. */
 function payloadOf(payload: Payload, number: number): string | null {
   if (payload === 'undecodable') return `{"no reading ${number}`;
-  const reading = { t: formatTime(timeOf(number)), v: number };
+  const reading = { t: timeOf(number), v: number };
   if (payload === 'reading') return JSON.stringify(reading);
   if (number % GAP === GAP - 1) return null;
   return JSON.stringify({ ...reading, boot: BOOT, seq: sequenceOf(number) });

@@ -139,7 +139,7 @@ function tablesOf(path: string): { bytes: number; blockBytes: number; blockReadi
 }
 
 async function startInflux(): Promise<Place> {
-  const server = await startInfluxDb(null, '5s');
+  const server = await startInfluxDb({ coldAfter: '5s' });
   return {
     create: (name) =>
       storeSink(`influxdb://127.0.0.1:${server.port}/${name}`, () => compactedSize(server.directory, name)),
@@ -148,7 +148,7 @@ async function startInflux(): Promise<Place> {
 }
 
 async function startInfluxFields(): Promise<Place> {
-  const server = await startInfluxDb(null, '5s');
+  const server = await startInfluxDb({ coldAfter: '5s' });
   return {
     async create(name) {
       await server.query(`create database "${name}"`);

@@ -76,7 +76,7 @@ async function startTidegauge(directory: string): Promise<System> {
 
 /** InfluxDB with its default settings, except that it compacts its files ten seconds after the last write. */
 async function startInflux(): Promise<System> {
-  const influxdb = await startInfluxDb(null, '10s');
+  const influxdb = await startInfluxDb({ coldAfter: '10s' });
   return {
     url: influxdb.url,
     pids: [influxdb.pid],

@@ -5,20 +5,24 @@ import type { InfluxDb } from '@tidegauge/lab/influxdb';
 import type { Postgres } from '@tidegauge/lab/postgres';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 
-/** What the trials of all consumers share. */
-export interface Servers {
-  /** The program Telegraf. */
+/** What a Telegraf of any database needs. */
+interface TelegrafServers {
+  /** The program. */
   readonly telegraf: string;
-  /** For files of the trials. */
+  /** For its configuration. */
   readonly directory: string;
   readonly broker: Mosquitto;
+}
+
+/** What the trials of all consumers share. */
+export interface Servers extends TelegrafServers {
   readonly postgres: Postgres;
   readonly influxdb: InfluxDb;
 }
 
 /** A consumer with its own database. Its session stays at the broker when the consumer stops. */
 export interface Consumer {
-  start(): Promise<{ readonly pid: number; stop(): Promise<unknown> }>;
+  start(): Promise<{ readonly pid: number; kill(): Promise<unknown>; stop(): Promise<unknown> }>;
   /** The main process of its database. */
   readonly databasePid: number;
   /** Messages in its database. */
@@ -58,7 +62,7 @@ async function ingest({ postgres, broker, directory }: Servers, id: string): Pro
  * Settings of Telegraf that are both fast and safe: a persistent session, so that it acknowledges after its output has
  * accepted a message, 20,000 undelivered messages, COPY over four connections.
  */
-async function telegrafToPostgres(servers: Servers, id: string): Promise<Consumer> {
+export async function telegrafToPostgres(servers: Omit<Servers, 'influxdb'>, id: string): Promise<Consumer> {
   const { postgres } = servers;
   const database = await postgres.createDatabase();
   const { port, user, password } = postgres;
@@ -67,7 +71,7 @@ async function telegrafToPostgres(servers: Servers, id: string): Promise<Consume
   return { start, ...inPostgres(postgres, database, 'mqtt_consumer') };
 }
 
-async function telegrafToInfluxDb(servers: Servers, id: string): Promise<Consumer> {
+export async function telegrafToInfluxDb(servers: Omit<Servers, 'postgres'>, id: string): Promise<Consumer> {
   const { influxdb } = servers;
   const output = `[[outputs.influxdb]]\n  urls = ["${influxdb.url}"]\n  database = "${id}"\n`;
   return {
@@ -90,7 +94,11 @@ function inPostgres(postgres: Postgres, database: string, table: string): Omit<C
   };
 }
 
-function telegraf({ broker, directory, telegraf }: Servers, id: string, output: string): Consumer['start'] {
+function telegraf(
+  { broker, directory, telegraf }: TelegrafServers,
+  id: string,
+  output: string,
+): Consumer['start'] {
   const file = join(directory, `${id}.conf`);
   const configuration = `
 [agent]
