@@ -15,7 +15,7 @@ export interface TargetDescription {
   readonly users: readonly string[];
   /** The address of the sensors, which a sensor behind the same router has. */
   readonly sensorAddress: string;
-  readonly keys: { readonly write: string; readonly read: readonly [string, string] };
+  readonly keys: Readonly<Record<'write' | 'read', readonly [string, string]>>;
 }
 
 export interface Target extends TargetDescription {

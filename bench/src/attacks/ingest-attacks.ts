@@ -240,7 +240,7 @@ const explanations: Attack = async (target) => {
         () => true,
         async () => {
           await target.request(target.ingest, '/explain', {
-            ...{ from: addressOf(index), key: target.keys.write, method: 'POST' },
+            ...{ from: addressOf(index), key: target.keys.write[0], method: 'POST' },
             body,
           });
         },
@@ -249,27 +249,34 @@ const explanations: Attack = async (target) => {
   );
 };
 
-/** 100 connections with a key of the scope `write` deliver 10,000 readings each at a time, to ingest and to the API. */
+/**
+ * 100 connections with two keys of the scope `write` deliver 10,000 readings each at a time, as lines to ingest and to the
+ * API, and as JSON.
+ */
 const deliveries: Attack = async (target) => {
-  const ports = [
-    [target.ingest, '/lines?db=attack&precision=s'],
-    [target.api, '/api/v2/write?bucket=attack&precision=s'],
+  const line = (t: number) => `m,device=d v=1 ${t}`;
+  const json = (t: number) => `{"device":"d","metric":"m","t":${t},"v":1}`;
+  const ways = [
+    [target.ingest, '/lines?db=attack&precision=s', line, '\n'],
+    [target.api, '/api/v2/write?bucket=attack&precision=s', line, '\n'],
+    [target.ingest, '/readings', json, ','],
   ] as const;
   const start = Math.floor(Date.now() / 1000) - DELIVERED_SECONDS;
   let sent = 0;
   // Bodies that are refused advance the time too, so it begins again before it is in the future.
-  const line = () => `m,device=d v=1 ${start + (sent++ % DELIVERED_SECONDS)}`;
-  const lines = (): string => Array.from({ length: 10_000 }, line).join('\n');
+  const time = () => start + (sent++ % DELIVERED_SECONDS);
   await Promise.all(
     Array.from({ length: 100 }, (_, n) => {
-      const [url, path] = ports[n % ports.length]!;
+      const [url, path, reading, separator] = ways[n % ways.length]!;
+      const key = target.keys.write[n % 2]!;
       return repeat(
         target,
         () => true,
-        () =>
-          target.request(url, path, {
-            ...{ from: addressOf(n % 5), key: target.keys.write, method: 'POST', body: lines() },
-          }),
+        () => {
+          const all = Array.from({ length: 10_000 }, () => reading(time())).join(separator);
+          const body = reading === json ? `[${all}]` : all;
+          return target.request(url, path, { ...{ from: addressOf(n % 5), key, method: 'POST', body } });
+        },
       );
     }),
   );

@@ -84,7 +84,7 @@ export async function startSite(closers: Closers): Promise<Site> {
     target: {
       mqtt: { mqtt, mqtts, ca: readFileSync(certificates.authority, 'utf8') },
       ...{ ingest: ingest.url, api: api.url, password, users: SENSORS, sensorAddress: SENSOR_ADDRESS },
-      keys: { write: keys.write, read: [keys.one, keys.other] },
+      keys: { write: keys.write, read: keys.read },
     },
     verify: (expected) => verify(store, expected),
   };
@@ -117,9 +117,10 @@ function makeKeys(file: string) {
     return text;
   };
   const texts = {
-    ...{ one: make('attacker', 'read'), other: make('another attacker', 'read') },
-    ...{ write: make('writer', 'write'), reader: make('reader', 'read'), admin: make('admin', 'admin') },
-  };
+    read: [make('attacker', 'read'), make('another attacker', 'read')],
+    write: [make('writer', 'write'), make('another writer', 'write')],
+    ...{ reader: make('reader', 'read'), admin: make('admin', 'admin') },
+  } as const;
   writeFileSync(file, JSON.stringify({ keys }), { mode: 0o600 });
   return texts;
 }

@@ -1,4 +1,4 @@
-import type { DeliveryDocument } from '@tidegauge/readings';
+import type { DeliveryDocument, Reading } from '@tidegauge/readings';
 import type { Accounts } from './accounts.ts';
 import type { Delivery } from './delivery.ts';
 
@@ -7,8 +7,16 @@ export interface InFlightBounds {
   readonly maxInFlight: number;
   /** Bytes in flight from which the source is paused: packets, and the memory of their readings. */
   readonly maxInFlightBytes: number;
-  /** Called with true when a bound is reached, and with false when half of both bounds is free again, except during a stop. */
+  /**
+   * Called with true when a bound is reached, and with false when half of the room for the source is free again, except
+   * during a stop.
+   */
   readonly onFull: (full: boolean) => void;
+}
+
+/** The room beside what requests have in flight. They take turns and are not paused, so they get half of it at most. */
+function roomBeside(requested: number, most: number): number {
+  return most - Math.min(requested, most / 2);
 }
 
 /** The messages that are neither stored nor in quarantine, their bounds, and the share of each client. */
@@ -16,6 +24,8 @@ export class InFlight {
   readonly #bounds: InFlightBounds;
   readonly #accounts: Accounts;
   #bytes = 0;
+  /** Of requests over HTTP. */
+  readonly #requested = { readings: 0, bytes: 0 };
   /** The buffer of the socket that was counted last. */
   #counted: ArrayBufferLike | null = null;
   #full = false;
@@ -53,15 +63,20 @@ export class InFlight {
     return buffer.byteLength - size;
   }
 
+  /** Counts the message of a request over HTTP before it is added, or when it is settled (negative). */
+  request(readings: number, bytes: number): void {
+    this.#requested.readings += readings;
+    this.#requested.bytes += bytes;
+  }
+
   /** Counts a message that arrived, whose readings are in the accounts. */
   add(delivery: Delivery): void {
     this.#bytes += delivery.bytes;
-    const { maxInFlight, maxInFlightBytes, onFull } = this.#bounds;
     this.#count(delivery, 1);
-    if (!this.#full && (this.#accounts.inFlight >= maxInFlight || this.#bytes >= maxInFlightBytes)) {
+    if (!this.#full && (this.#sourceReadings >= this.#readingsRoom || this.#sourceBytes >= this.#bytesRoom)) {
       this.#full = true;
       this.#fullSince = performance.now();
-      onFull(true);
+      this.#bounds.onFull(true);
     }
   }
 
@@ -83,10 +98,13 @@ export class InFlight {
     this.#bytes -= delivery.bytes;
     delivery.origin.settled(delivery, outcome);
     this.#count(delivery, -1);
-    const { maxInFlight, maxInFlightBytes, onFull } = this.#bounds;
-    if (this.#full && this.#accounts.inFlight <= maxInFlight / 2 && this.#bytes <= maxInFlightBytes / 2) {
+    if (
+      this.#full &&
+      this.#sourceReadings <= this.#readingsRoom / 2 &&
+      this.#sourceBytes <= this.#bytesRoom / 2
+    ) {
       this.#full = false;
-      if (!this.#stopping) onFull(false);
+      if (!this.#stopping) this.#bounds.onFull(false);
     }
   }
 
@@ -102,14 +120,33 @@ export class InFlight {
 
   /** @param sign 1: it arrived; -1: it is settled */
   #count({ readings, bytes, origin }: Delivery, sign: 1 | -1): void {
-    const { maxInFlight, maxInFlightBytes } = this.#bounds;
-    // What cannot be decoded counts as one reading.
-    const count = Math.max(1, readings.length);
     origin.share?.count(
-      sign * count,
+      sign * countOf(readings),
       sign * bytes,
-      maxInFlight - this.#accounts.inFlight,
-      maxInFlightBytes - this.#bytes,
+      this.#readingsRoom - this.#sourceReadings,
+      this.#bytesRoom - this.#sourceBytes,
     );
   }
+
+  /** Of the source. */
+  get #sourceReadings(): number {
+    return this.#accounts.inFlight - this.#requested.readings;
+  }
+
+  get #sourceBytes(): number {
+    return this.#bytes - this.#requested.bytes;
+  }
+
+  get #readingsRoom(): number {
+    return roomBeside(this.#requested.readings, this.#bounds.maxInFlight);
+  }
+
+  get #bytesRoom(): number {
+    return roomBeside(this.#requested.bytes, this.#bounds.maxInFlightBytes);
+  }
+}
+
+/** The readings for which a message counts. What cannot be decoded counts as one. */
+export function countOf(readings: readonly Reading[]): number {
+  return Math.max(1, readings.length);
 }

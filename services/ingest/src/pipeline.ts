@@ -14,7 +14,7 @@ import { BufferCollector } from './buffer-collector.ts';
 import { Committer, isOfRows, type Rejections } from './committer.ts';
 import { bytesInMemory, type Delivery, type DeliveryKind, MqttDelivery, type Origin } from './delivery.ts';
 import { DeviceLanes } from './device-lanes.ts';
-import { InFlight, type InFlightBounds } from './in-flight.ts';
+import { countOf, InFlight, type InFlightBounds } from './in-flight.ts';
 import type { Hold } from './lane.ts';
 import type { LedgerFile } from './ledger/ledger-file.ts';
 import { SequenceLedger } from './ledger/sequence-ledger.ts';
@@ -362,14 +362,21 @@ export class Pipeline {
   ): Promise<DeliveryDocument> {
     const decoded = selected instanceof DecodeError ? selected : selected.readings;
     const readings = decoded instanceof DecodeError ? NONE : decoded;
+    const count = countOf(readings);
+    const bytes = bytesInMemory(message.payload.length, message.topic, readings);
+    this.#inFlight.request(count, bytes);
     return new Promise((resolve) => {
+      const settled: Origin['settled'] = (_delivery, outcome) => {
+        this.#inFlight.request(-count, -bytes);
+        resolve(outcome ?? NOTHING);
+      };
       const delivery: Delivery = {
         ...message,
         readings,
         units: selected instanceof DecodeError ? NO_UNITS : selected.units,
-        bytes: bytesInMemory(message.payload.length, message.topic, readings),
+        bytes,
         arrived: performance.now(),
-        origin: { client, settled: (_delivery, outcome) => resolve(outcome ?? NOTHING) },
+        origin: { client, settled },
         token: null,
         ownBatch: true,
         spoolable: false,

@@ -1,13 +1,45 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { temporaryDirectory } from '@tidegauge/process';
 import { openStore } from '@tidegauge/storage';
+import type { Inbound, Pipeline } from '../../src/pipeline.ts';
+import { httpMessage } from '../../src/raw-message.ts';
+import type { AckPolicy } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
 import { Share } from '../../src/share.ts';
 import { testPipeline } from '../test-pipeline.ts';
 
 const MOST = 1000;
+
+async function openPipeline(
+  context: TestContext,
+  ack: AckPolicy,
+  onFull: (full: boolean) => void,
+): Promise<Pipeline> {
+  const directory = temporaryDirectory('share');
+  const store = await openStore(`sqlite:${join(directory.path, 's.db')}`);
+  const options = { maxInFlight: MOST, onFull };
+  const { pipeline, quarantine, spool } = testPipeline(
+    store,
+    directory.path,
+    100,
+    defaultRoutes(ack),
+    options,
+  );
+  context.after(async () => {
+    await spool.close();
+    await store.close();
+    quarantine.close();
+    directory.remove();
+  });
+  return pipeline;
+}
+
+function messageOf(number: number, payload: string): Inbound {
+  const topic = `sensors/a/${number}`;
+  return { topic, payload: Buffer.from(payload), qos: 1, retain: false, size: 40 };
+}
 
 for (const [what, ack, payload] of [
   ['readings', 'durable', '21.5'],
@@ -15,35 +47,13 @@ for (const [what, ack, payload] of [
   ['payloads that cannot be decoded', 'durable', '{"'],
 ] as const) {
   test(`n clients that send without end have a part of n + 1 each: ${what}`, async (context) => {
-    const directory = temporaryDirectory('share');
-    const store = await openStore(`sqlite:${join(directory.path, 's.db')}`);
     let wasFull = false;
-    const { pipeline, quarantine, spool } = testPipeline(store, directory.path, 100, defaultRoutes(ack), {
-      maxInFlight: MOST,
-      onFull: (full) => {
-        wasFull ||= full;
-      },
+    const pipeline = await openPipeline(context, ack, (full) => {
+      wasFull ||= full;
     });
-    context.after(async () => {
-      await spool.close();
-      await store.close();
-      quarantine.close();
-      directory.remove();
-    });
-    let time = 0;
     const flood = (share: Share): number => {
       let sent = 0;
-      for (; !share.isFull; sent++) {
-        const text = Buffer.from(payload);
-        const message = {
-          topic: `sensors/a/${time++}`,
-          payload: text,
-          qos: 1,
-          retain: false,
-          size: 40,
-        } as const;
-        pipeline.accept(message, { share, settled() {} });
-      }
+      for (; !share.isFull; sent++) pipeline.accept(messageOf(sent, payload), { share, settled() {} });
       return sent;
     };
     const changes: boolean[] = [];
@@ -60,6 +70,31 @@ for (const [what, ack, payload] of [
     );
   });
 }
+
+test('requests over HTTP leave half of the room to sensors', async (context) => {
+  let isFull = false;
+  const pipeline = await openPipeline(context, 'durable', (full) => {
+    isFull = full;
+  });
+  const readings = Array.from({ length: 2 * MOST }, (_, n) => ({
+    ...{ device: 'd', metric: 'm', t: 1_700_000_000 + n, v: n },
+  }));
+  const query = new URLSearchParams();
+  const body = Buffer.from(JSON.stringify(readings));
+  const deliver = () => pipeline.deliver(httpMessage('application/json', query, body), 'a client');
+  const requests = [deliver(), deliver()];
+  assert.equal(isFull, false);
+  let sent = 0;
+  for (; !isFull; sent++) pipeline.accept(messageOf(sent, '21.5'), { settled() {} });
+  assert.equal(sent, MOST / 2);
+  const [first] = await Promise.all(requests);
+  assert.equal(first!.received, 2 * MOST);
+  await pipeline.idle();
+  assert.equal(isFull, false);
+  for (sent = 0; !isFull; sent++) pipeline.accept(messageOf(sent, '21.5'), { settled() {} });
+  assert.equal(sent, MOST);
+  await pipeline.idle();
+});
 
 test('a client with nothing in flight continues, however much others have', () => {
   const changes: boolean[] = [];
