@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { formatNames, formats } from '@tidegauge/readings';
 import fc from 'fast-check';
 import { checkDecoded } from '../check-decoded.ts';
+import { cborItems, messagePackItems } from '../packed-items.ts';
 import { CONTEXT, NAMELESS, RECEIVED } from './helpers.ts';
 
 const SEEDS = [
@@ -97,8 +98,15 @@ const odd = fc
   }))
   .node.map((node) => Buffer.from(JSON.stringify(node)));
 
+const texts = fc.oneof(
+  key.filter((text) => text.length < 100),
+  fc.constantFrom('21.5', 'on', '2026-11-21T12:00:00Z'),
+);
+const packed = fc.oneof(cborItems(texts), messagePackItems(texts)).map((item) => Buffer.from(item));
+
 const payloads = fc.oneof(
   { weight: 2, arbitrary: fc.uint8Array({ maxLength: 300 }) },
+  { weight: 4, arbitrary: packed },
   { weight: 4, arbitrary: damaged },
   { weight: 4, arbitrary: odd },
 );
