@@ -1,7 +1,6 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { freePort, launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
+import { freePort, launchServer, type ServerProcess } from '@tidegauge/process';
 import { answersConnect } from './mqtt-answers.ts';
+import { serverDirectory } from './server-directory.ts';
 
 /** A Java broker on a slow board needs some of this time. */
 const READY_MS = 120_000;
@@ -28,10 +27,8 @@ export interface AnyBroker {
  */
 export async function startAnyBroker(command: string, kept?: string): Promise<AnyBroker> {
   const port = await freePort();
-  const temporary = kept === undefined ? temporaryDirectory('broker') : null;
-  const directory = kept ?? join(temporary!.path, 'data');
-  await mkdir(directory, { recursive: true });
-  const filled = command.replaceAll('{port}', String(port)).replaceAll('{directory}', directory);
+  const directory = await serverDirectory('broker', kept);
+  const filled = command.replaceAll('{port}', String(port)).replaceAll('{directory}', directory.path);
   const launch = (): Promise<ServerProcess> =>
     launchServer({
       name: `the broker on 127.0.0.1:${port}`,
@@ -45,7 +42,7 @@ export async function startAnyBroker(command: string, kept?: string): Promise<An
   try {
     broker = await launch();
   } catch (error) {
-    temporary?.remove();
+    directory.remove();
     throw error;
   }
   return {
@@ -55,7 +52,7 @@ export async function startAnyBroker(command: string, kept?: string): Promise<An
     },
     async stop() {
       await broker.stop();
-      temporary?.remove();
+      directory.remove();
     },
     kill: () => broker.kill(),
     async restart() {

@@ -1,15 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  freePorts,
-  launchServer,
-  runProgram,
-  type ServerProcess,
-  temporaryDirectory,
-} from '@tidegauge/process';
+import { freePorts, launchServer, runProgram, type ServerProcess } from '@tidegauge/process';
 import { fetchFor } from '@tidegauge/service';
 import { buildGoProgram } from './go-program.ts';
 import { inGroup, type NodeGroup } from './node-group.ts';
+import { serverDirectory } from './server-directory.ts';
 
 /** The last version 1 with its source in a Go module that builds without a compiler for Rust. */
 export const INFLUXDB_VERSION = '1.8.10';
@@ -64,8 +59,7 @@ export async function startInfluxDb({
     version: `v${INFLUXDB_VERSION}`,
     main: './cmd/influxd',
   });
-  const temporary = kept === undefined ? temporaryDirectory('influxdb') : null;
-  const directory = kept ?? temporary!.path;
+  const { path: directory, remove } = await serverDirectory('influxdb', kept);
   const [port, backupPort] = (await freePorts(2)) as [number, number];
   const url = `http://127.0.0.1:${port}`;
   const config = join(directory, 'influxdb.conf');
@@ -82,7 +76,7 @@ export async function startInfluxDb({
       }),
     );
   let server = await launch().catch((error: unknown) => {
-    temporary?.remove();
+    remove();
     throw error;
   });
   return {
@@ -123,7 +117,7 @@ export async function startInfluxDb({
     },
     async stop() {
       await server.stop();
-      temporary?.remove();
+      remove();
     },
   };
 }

@@ -1,14 +1,9 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  freePort,
-  launchServer,
-  runProgram,
-  type ServerProcess,
-  temporaryDirectory,
-} from '@tidegauge/process';
+import { freePort, launchServer, runProgram, type ServerProcess } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 import { answersConnect } from './mqtt-answers.ts';
+import { serverDirectory } from './server-directory.ts';
 
 const READY_MS = 10_000;
 
@@ -50,9 +45,7 @@ export interface Mosquitto {
  */
 export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
   const binary = await findProgram('mosquitto', 'mosquitto');
-  const temporary = options.directory === undefined ? temporaryDirectory('mosquitto') : null;
-  const directory = options.directory ?? temporary!.path;
-  await mkdir(directory, { recursive: true });
+  const { path: directory, remove } = await serverDirectory('mosquitto', options.directory);
   const port = options.port ?? (await freePort());
   const tls = options.tls === true ? await makeTlsListener(directory) : null;
   const conf = join(directory, 'mosquitto.conf');
@@ -68,7 +61,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     tls: tls === null ? null : { url: tls.url, ca: tls.ca },
     async stop() {
       await broker.stop();
-      temporary?.remove();
+      remove();
     },
     async kill() {
       await broker.kill();

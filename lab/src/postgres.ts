@@ -1,16 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  freePort,
-  launchServer,
-  runProgram,
-  type ServerProcess,
-  temporaryDirectory,
-} from '@tidegauge/process';
+import { freePort, launchServer, runProgram, type ServerProcess } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 import { inGroup, type NodeGroup } from './node-group.ts';
+import { serverDirectory } from './server-directory.ts';
 
 const READY_MS = 60_000;
 const USER = 'tidegauge';
@@ -79,9 +74,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   let address = options.address ?? '127.0.0.1';
   const port = options.port ?? (await freePort(address));
   const password = options.password ?? randomBytes(18).toString('base64url');
-  const temporary = options.directory === undefined ? temporaryDirectory('postgres') : null;
-  const directory = options.directory ?? temporary!.path;
-  await mkdir(directory, { recursive: true });
+  const { path: directory, remove } = await serverDirectory('postgres', options.directory);
   if (account !== null) await chown(directory, account.uid, account.gid);
   const data = join(directory, 'data');
   if (!existsSync(data)) await installData(directory, data, password, account);
@@ -142,7 +135,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     },
     async stop() {
       await running.stop();
-      temporary?.remove();
+      remove();
     },
     async kill() {
       const children = running.running ? await childrenOf(running.pid) : [];
