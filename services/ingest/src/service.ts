@@ -22,6 +22,7 @@ import { registerWithSite } from './register-with-site.ts';
 import { measureRelay } from './relay/measure.ts';
 import { measureResend } from './resend/measure.ts';
 import { startResending } from './resend/start-resending.ts';
+import { checkLimits } from './retention/limits.ts';
 import { measureRetention } from './retention/measure.ts';
 import { RouteReloader } from './route-reloader.ts';
 import type { settings } from './settings.ts';
@@ -44,6 +45,8 @@ type OnStored = NonNullable<PipelineOptions['onStored']>;
 /** All parts of ingest. */
 interface Parts extends Omit<Files, 'alertFiles'>, State, Alerting {
   readonly sources: Sources;
+  /** What is shown of the sources. */
+  readonly mqtt: ReturnType<typeof mqttOf>;
   readonly pipeline: Pipeline;
   readonly reloader: RouteReloader;
   readonly resending: ReturnType<typeof startResending>;
@@ -74,7 +77,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     const reloader = openReloader(start, files, sources);
     const resending = startResending(config, { pipeline, router: files.router, ...sources });
     start.undo.push(() => resending?.stop());
-    const parts: Parts = { ...files, ...state, ...alerting, sources, pipeline, reloader, resending };
+    const mqtt = mqttOf(config, sources);
+    const parts: Parts = { ...files, ...state, ...alerting, sources, mqtt, pipeline, reloader, resending };
     measureAll(start, parts);
     const http = await openHttp(start, parts);
     start.undo.push(() => alerting.alerts.stop());
@@ -141,9 +145,9 @@ function openReloader({ config, logger }: Start, { router, routesFile }: Files, 
 }
 
 function measureAll(start: Start, parts: Parts): void {
-  const { config, metrics } = start;
-  const { pipeline, router, quarantine, sources, reloader, alerts, alertFiles } = parts;
-  measure(metrics, pipeline, router, quarantine, backendOf(start), mqttOf(config, sources), reloader);
+  const { metrics } = start;
+  const { pipeline, router, quarantine, sources, mqtt, reloader, alerts, alertFiles } = parts;
+  measure(metrics, pipeline, router, quarantine, backendOf(start), mqtt, reloader);
   measureResend(metrics, parts.resending?.plan ?? null);
   measureDirect(metrics, sources.direct);
   measureRollups(metrics, parts.rollups);
@@ -152,7 +156,6 @@ function measureAll(start: Start, parts: Parts): void {
   measureRelay(metrics, parts.relay, parts.boards);
 }
 
-/** What is shown of the sources. */
 function mqttOf(config: Config<typeof settings>, { broker, isConnected }: Sources) {
   const addresses = mqttAddresses(config);
   return () => ({ connected: isConnected(), reconnects: broker?.session.stats.reconnects ?? 0, addresses });
@@ -172,7 +175,7 @@ async function openHttp(start: Start, parts: Parts) {
     listen: config.httpListen,
     allowedHosts: config.allowedHosts ?? [],
     corsOrigins: config.corsOrigins ?? [],
-    broker: mqttOf(config, sources),
+    broker: parts.mqtt,
     checks: {
       ...Object.fromEntries(sources.all.map((source) => [source.name, () => source.trouble])),
       ingest: () => (pipeline.stopping ? 'ingest is stopping' : null),
@@ -197,11 +200,12 @@ async function openHttp(start: Start, parts: Parts) {
 
 /** Begins what needs the store. */
 async function useStore({ config, logger }: Start, parts: Parts): Promise<void> {
-  const { store, levels, rollups, alerts, alertFiles } = parts;
-  await startRetention(parts);
+  const { store, limits, levels, rollups, alerts, alertFiles } = parts;
+  await checkLimits(store, limits);
   await reportTopicLevels(levels, config.dataDir, store, logger);
   rollups?.start();
   if (alertFiles.rules.exists) alerts.start();
+  startRetention(parts);
 }
 
 /**

@@ -9,7 +9,7 @@ import { LedgerFile } from '../ledger/ledger-file.ts';
 import { Quarantine } from '../quarantine.ts';
 import { Boards } from '../relay/boards.ts';
 import { Relay } from '../relay/relay.ts';
-import { checkLimits, type Limits } from '../retention/limits.ts';
+import type { Limits } from '../retention/limits.ts';
 import { Retention } from '../retention/retention.ts';
 import { RulesFile } from '../retention/rules-file.ts';
 import { TrustedTime } from '../retention/trusted-time.ts';
@@ -103,8 +103,7 @@ function openRetention(start: Start, { retentionFile }: Files, store: IngestStor
 }
 
 /** Starts to delete, now or when there is the first rule. Call it when the store answers. */
-export async function startRetention({ keepRules, retention, limits, store }: State): Promise<void> {
-  await checkLimits(store, limits);
+export function startRetention({ keepRules, retention, limits }: State): void {
   const startIfUsed = () => {
     if (keepRules.isUsed || limits.maxBytes > 0 || limits.minFreeBytes > 0) retention.start();
   };
