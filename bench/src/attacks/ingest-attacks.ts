@@ -254,12 +254,13 @@ const explanations: Attack = async (target) => {
  * API, and as JSON.
  */
 const deliveries: Attack = async (target) => {
-  const line = (t: number) => `m,device=d v=1 ${t}`;
-  const json = (t: number) => `{"device":"d","metric":"m","t":${t},"v":1}`;
+  const lines = (times: readonly number[]) => times.map((t) => `m,device=d v=1 ${t}`).join('\n');
+  const json = (times: readonly number[]) =>
+    JSON.stringify(times.map((t) => ({ device: 'd', metric: 'm', t, v: 1 })));
   const ways = [
-    [target.ingest, '/lines?db=attack&precision=s', line, '\n'],
-    [target.api, '/api/v2/write?bucket=attack&precision=s', line, '\n'],
-    [target.ingest, '/readings', json, ','],
+    [target.ingest, '/lines?db=attack&precision=s', lines],
+    [target.api, '/api/v2/write?bucket=attack&precision=s', lines],
+    [target.ingest, '/readings', json],
   ] as const;
   const start = Math.floor(Date.now() / 1000) - DELIVERED_SECONDS;
   let sent = 0;
@@ -267,14 +268,13 @@ const deliveries: Attack = async (target) => {
   const time = () => start + (sent++ % DELIVERED_SECONDS);
   await Promise.all(
     Array.from({ length: 100 }, (_, n) => {
-      const [url, path, reading, separator] = ways[n % ways.length]!;
+      const [url, path, bodyOf] = ways[n % ways.length]!;
       const key = target.keys.write[n % 2]!;
       return repeat(
         target,
         () => true,
         () => {
-          const all = Array.from({ length: 10_000 }, () => reading(time())).join(separator);
-          const body = reading === json ? `[${all}]` : all;
+          const body = bodyOf(Array.from({ length: 10_000 }, time));
           return target.request(url, path, { ...{ from: addressOf(n % 5), key, method: 'POST', body } });
         },
       );

@@ -11,7 +11,7 @@ const SILENT_MS = 30_000;
 /** The session of the subscriber. */
 export const SESSION_ID = 'power-cuts';
 const SESSION = { clientId: SESSION_ID, clean: false, reconnectPeriod: 0 } as const;
-export const TOPIC = 'sensors/#';
+const TOPIC = 'sensors/#';
 const END_TOPIC = 'sensors/end';
 const END = 'end';
 /** mosquitto saves its queues seldom. */
