@@ -1,12 +1,12 @@
 import type { OpenOptions, Store } from '@tidegauge/storage';
 import type { Random } from '@tidegauge/workload';
-import type { Centre } from './centre.ts';
 import type { Disk } from './disk.ts';
 import { IngestProcess, type ProcessOptions } from './ingest-process.ts';
 import type { Leases } from './leases.ts';
 import type { ModelStore } from './model-store.ts';
 import type { Mutant } from './mutants.ts';
 import type { End, Plan } from './plan.ts';
+import type { RelayNetwork } from './relay-network.ts';
 import type { Trace } from './trace.ts';
 import type { Traffic } from './traffic.ts';
 import type { Owner, VirtualTime } from './virtual-time.ts';
@@ -19,13 +19,10 @@ const OF_DISK = /ENOSPC|EIO/;
 
 /** What boards have in common. */
 export interface Surroundings extends Pick<ProcessOptions, 'notify'> {
-  readonly plan: Plan;
   readonly mutant: Mutant | null;
   readonly time: VirtualTime;
   readonly trace: Trace;
-  readonly store: ModelStore;
-  readonly centre: Centre;
-  readonly leases: Leases;
+  readonly network: RelayNetwork;
   /** Milliseconds of the monotonic clock. */
   readonly endOfFaults: () => number;
   readonly traffic: () => Traffic;
@@ -34,14 +31,33 @@ export interface Surroundings extends Pick<ProcessOptions, 'notify'> {
   readonly fail: (mistake: string) => void;
 }
 
+/** A store, and who has its leases. */
+export interface Site {
+  readonly store: ModelStore;
+  readonly leases: Leases;
+}
+
+export interface BoardOptions {
+  /** Its number among all boards. */
+  readonly place: number;
+  readonly owner: Owner;
+  readonly disk: Disk;
+  readonly site: Site;
+  readonly plan: Plan;
+  /** Decides how its processes end. */
+  readonly ends: Random;
+}
+
 /** A machine with a disk, on which one process of ingest after the other receives messages. */
 export class Board {
   readonly owner: Owner;
   readonly disk: Disk;
+  readonly site: Site;
   hadPowerCut = false;
   /** Whether a process could not compare its ledger with the store. */
   hadDoubts = false;
   readonly #place: number;
+  readonly #plan: Plan;
   readonly #ends: Random;
   readonly #around: Surroundings;
   #process: IngestProcess | null = null;
@@ -55,17 +71,15 @@ export class Board {
   #kernel = 1;
   #quarantine: string;
 
-  /**
-   * @param place its number among all boards
-   * @param ends decides how its processes end
-   */
-  constructor(place: number, owner: Owner, disk: Disk, ends: Random, around: Surroundings) {
+  constructor({ place, owner, disk, site, plan, ends }: BoardOptions, around: Surroundings) {
     this.#place = place;
     this.owner = owner;
     this.disk = disk;
+    this.site = site;
+    this.#plan = plan;
     this.#ends = ends;
     this.#around = around;
-    this.#endsLeft = around.plan.ends.length === 0 ? 0 : 1 + ends.below(MOST_ENDS);
+    this.#endsLeft = plan.ends.length === 0 ? 0 : 1 + ends.below(MOST_ENDS);
     this.#quarantine = around.newFile();
     around.mutant?.disk?.(disk);
   }
@@ -87,15 +101,16 @@ export class Board {
 
   start(): void {
     this.#processes++;
-    const { plan, mutant, time, trace, store: model, leases, notify, traffic } = this.#around;
+    const { mutant, time, trace, notify, traffic } = this.#around;
+    const { store: model, leases } = this.site;
     trace.add(time.now, `process ${this.#processes}`);
     const { engine, store = (given: Store) => given } = mutant ?? {};
     const process: IngestProcess = this.#run(
       () =>
         new IngestProcess({
-          ...plan,
+          ...this.#plan,
           notify,
-          holder: `board-${this.#place}`,
+          holder: `process-${this.#place}`,
           quarantine: this.#quarantine,
           createStore: (options: OpenOptions) => leases.watched(store(model.create(options, engine))),
           kernel: `kernel-${this.#kernel}`,
@@ -119,12 +134,12 @@ export class Board {
 
   /** The process can be killed at each step: it has no effect any more, and `settle` ends it. */
   killIfDue(): void {
-    const { trace, time, store, centre, endOfFaults } = this.#around;
+    const { trace, time, network, endOfFaults } = this.#around;
     const isDue = trace.steps >= this.#endStep && time.now < endOfFaults();
     if (!isDue || this.#process === null) return;
     this.disk.isFrozen = true;
-    store.frozen.add(this.owner);
-    centre.isFrozen = true;
+    this.site.store.frozen.add(this.owner);
+    network.frozen.add(this.owner);
     this.#process.isKilled = true;
   }
 
@@ -149,7 +164,7 @@ export class Board {
 
   #run<T>(work: () => T): T {
     // Code without an owner is that of the first process. With one board, this saves a seventh of the time.
-    return this.owner === 'process' && !this.#around.plan.hasPeer
+    return this.owner === 'process' && !this.#plan.hasPeer
       ? work()
       : this.#around.time.runAs(this.owner, work);
   }
@@ -164,18 +179,18 @@ export class Board {
 
   /** Decides when the process ends, and how. */
   #planEnd(): void {
-    const { plan, time, trace, endOfFaults } = this.#around;
+    const { time, trace, endOfFaults } = this.#around;
     this.#endStep = Number.POSITIVE_INFINITY;
     if (this.#endsLeft === 0 || time.now >= endOfFaults()) return;
     this.#endsLeft--;
     this.#end = this.#oneEnd();
     if (this.#end === 'stop')
       time.after(this.#ends.double() * DOWN_MS, this.owner, 'stop', () => this.#stop());
-    else this.#endStep = trace.steps + this.#ends.below(plan.operations);
+    else this.#endStep = trace.steps + this.#ends.below(this.#plan.operations);
   }
 
   #oneEnd(): End {
-    const { ends } = this.#around.plan;
+    const { ends } = this.#plan;
     return ends[this.#ends.below(ends.length)]!;
   }
 
@@ -195,7 +210,8 @@ export class Board {
   }
 
   #endProcess(end: End): void {
-    const { time, trace, store, centre, leases, traffic, newFile } = this.#around;
+    const { time, trace, network, traffic, newFile } = this.#around;
+    const { store, leases } = this.site;
     trace.add(time.now, end);
     this.#ended = null;
     this.#endStep = Number.POSITIVE_INFINITY;
@@ -204,7 +220,7 @@ export class Board {
     time.endProcess(this.owner);
     store.endProcess(this.owner);
     leases.endProcess(this.owner);
-    centre.endProcess();
+    network.endProcess(this.owner);
     this.disk.endProcess();
     traffic().cut(this.#place);
     if (end === 'power cut') {

@@ -1,8 +1,8 @@
 import type { Random } from '@tidegauge/workload';
-import type { Centre } from './centre.ts';
 import type { Disk } from './disk.ts';
 import type { ModelStore } from './model-store.ts';
 import { type Fault, isOfDisk, type Plan } from './plan.ts';
+import type { RelayNetwork } from './relay-network.ts';
 import type { Traffic } from './traffic.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -23,8 +23,8 @@ const UNKNOWN = 0.4;
 interface Parts {
   readonly time: VirtualTime;
   readonly disks: readonly Disk[];
-  readonly store: ModelStore;
-  readonly centre: Centre;
+  readonly stores: readonly ModelStore[];
+  readonly network: RelayNetwork;
   readonly traffic: Traffic;
   readonly random: Random;
 }
@@ -77,17 +77,18 @@ export class FaultPlan {
   }
 
   #set(fault: Fault, isOn: boolean): void {
-    const { disks, store, centre, random } = this.#parts;
+    const { disks, network, random } = this.#parts;
+    const stores = this.#some(isOn);
     if (isOfDisk(fault)) this.hadDiskFault = true;
     switch (fault) {
       case 'store unavailable':
-        store.isUnavailable = isOn;
+        for (const store of stores) store.isUnavailable = isOn;
         break;
       case 'store slow':
-        store.isSlow = isOn;
+        for (const store of stores) store.isSlow = isOn;
         break;
       case 'store without answers':
-        store.unknown = isOn ? UNKNOWN : 0;
+        for (const store of stores) store.unknown = isOn ? UNKNOWN : 0;
         break;
       case 'disk full':
         for (const disk of disks) disk.free = isOn ? random.below(ROOM_BYTES) : Number.POSITIVE_INFINITY;
@@ -96,12 +97,18 @@ export class FaultPlan {
         for (const disk of disks) disk.failsSync = isOn;
         break;
       case 'centre unavailable':
-        centre.isUnavailable = isOn;
+        network.isDown = isOn;
         break;
       case 'centre without answers':
-        centre.unknown = isOn ? UNKNOWN : 0;
+        network.unknown = isOn ? UNKNOWN : 0;
         break;
     }
+  }
+
+  /** The stores that have a fault: some of several. It ends in all of them. */
+  #some(isOn: boolean): readonly ModelStore[] {
+    const { stores, random } = this.#parts;
+    return isOn && stores.length > 1 ? stores.filter(() => random.below(2) === 0) : stores;
   }
 
   #when(): number {

@@ -17,7 +17,10 @@ import { LedgerFile } from '../../src/ledger/ledger-file.ts';
 import { type Inbound, Pipeline, type PipelineOptions } from '../../src/pipeline.ts';
 import { Quarantine } from '../../src/quarantine.ts';
 import { httpMessage } from '../../src/raw-message.ts';
+import { Boards } from '../../src/relay/boards.ts';
 import { Relay } from '../../src/relay/relay.ts';
+import { type RelayAnswer, readRelayRequest } from '../../src/relay/relay-message.ts';
+import { takeRelayed } from '../../src/relay/take-relayed.ts';
 import { startResending } from '../../src/resend/start-resending.ts';
 import { Retention } from '../../src/retention/retention.ts';
 import { RetentionRules } from '../../src/retention/rules.ts';
@@ -41,6 +44,7 @@ const STOP_MS = 7500;
 export const SPOOL = `${DATA}/spool`;
 const LEDGER = `${DATA}/ledger`;
 const RELAY = `${DATA}/relay`;
+const BOARDS = `${DATA}/boards`;
 const CLOCKS = `${DATA}/clocks`;
 const IDENTITY = `${DATA}/identity`;
 const CENTRE = 'http://centre';
@@ -66,7 +70,7 @@ export interface ProcessOptions
     | 'relayBytes'
     | 'spoolBytes'
   > {
-  /** The name of the process for leases. */
+  /** The name of the process for leases, and for its centre. */
   readonly holder: string;
   /** Runs code of the process that the world calls. */
   readonly run: <T>(work: () => T) => T;
@@ -96,6 +100,7 @@ export interface Mistake {
   readonly pipeline?: (pipeline: Pipeline) => void;
   readonly accept?: (pipeline: Pipeline, message: Inbound, origin: Origin) => void;
   readonly request?: ProcessOptions['request'];
+  readonly takeRelayed?: typeof takeRelayed;
 }
 
 const FILTER: FilterOptions = { deadband: DEADBAND, deadbands: new Map(), silence: 3_600_000_000 };
@@ -117,7 +122,10 @@ export class IngestProcess {
   readonly #shares = new Map<string, Share>();
   #pipeline: Pipeline | null = null;
   #check: LedgerCheck | null = null;
+  #router!: Router;
   #relay: Relay | null = null;
+  /** Null until one relays to it. */
+  #boards: Boards | null = null;
   #alerts: Alerts | null = null;
   #rollups: RollupWorker | null = null;
   #retention: Retention | null = null;
@@ -170,6 +178,7 @@ export class IngestProcess {
     }
     const filter = isFiltered ? FILTER : null;
     const router = new Router(defaultRoutes(ack).map((route) => ({ ...route, filter })));
+    this.#router = router;
     this.#relay = this.#openRelay();
     this.#alerts = this.#openAlerts();
     this.#retention = retentionOf(store, this.#options.holder, this.#options);
@@ -226,8 +235,14 @@ export class IngestProcess {
     const { relayBytes: relayMaxBytes } = this.#options;
     if (relayMaxBytes === 0) return null;
     const config = { relay: [CENTRE], relayToken: null, relayMaxBytes, relayRate: 0 };
-    const about = { directory: RELAY, id: 'simulated', name: 'simulated' };
-    return new Relay(config, { ...about, store: this.#store, logger: LOGGER });
+    const { holder } = this.#options;
+    return new Relay(config, {
+      directory: RELAY,
+      id: holder,
+      name: holder,
+      store: this.#store,
+      logger: LOGGER,
+    });
   }
 
   #openAlerts(): Alerts | null {
@@ -282,6 +297,21 @@ export class IngestProcess {
       this.#shares.set(client, share);
     }
     return { settled, client, share };
+  }
+
+  /**
+   * Takes a request of a board.
+   *
+   * @throws {Problem} as `takeRelayed`
+   */
+  takeRelayed(body: Buffer): Promise<RelayAnswer> {
+    this.#boards ??= new Boards(BOARDS, LOGGER);
+    const take = this.#options.mistake.takeRelayed ?? takeRelayed;
+    const centre = {
+      ...{ pipeline: this.#pipeline!, router: this.#router, store: this.#store },
+      ...{ boards: this.#boards, beyond: () => [] },
+    };
+    return take(centre, readRelayRequest(body), { client: 'board', limit: null });
   }
 
   async deliver({ text }: Message): Promise<void> {

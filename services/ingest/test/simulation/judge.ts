@@ -1,6 +1,5 @@
 import type { Reading } from '@tidegauge/readings';
 import type { TrackedBoot } from '../../src/ledger/sequence-ledger.ts';
-import type { Centre } from './centre.ts';
 import type { IngestProcess } from './ingest-process.ts';
 import { type ModelStore, numbersIn } from './model-store.ts';
 import { type Sensors, withoutTime } from './sensors.ts';
@@ -25,32 +24,23 @@ export interface Certain {
 /** A process, and what is certain about its ledger. */
 export interface Judged {
   readonly process: IngestProcess;
+  readonly store: ModelStore;
   /** Whether a device sends to it. */
   readonly has: (device: string) => boolean;
   /** As for `ledgerMistakes`; null: the ledger is not judged. */
   readonly mayMiss: boolean | null;
 }
 
-/**
- * What must be true when all messages are acknowledged and nothing waits. Returns what is not.
- *
- * @param centre null: nothing is relayed
- */
-export function judge(
-  sensors: Sensors,
-  store: ModelStore,
-  centre: Centre | null,
-  processes: readonly Judged[],
-  certain: Certain,
-): readonly string[] {
-  const all = [
-    ...rowMistakes(sensors, store, '', certain),
-    ...untimedMistakes(sensors, store, certain),
-    ...quarantineMistakes(sensors, processes),
-    ...processes.flatMap((judged) => [...ledgerMistakes(sensors, store, judged)]),
-  ];
-  if (centre !== null)
-    all.push(...rowMistakes(sensors, centre, ' at the centre', { ...certain, mayBeDeleted: () => false }));
+/** What must be true when all messages are acknowledged and nothing waits. Returns what is not. */
+export function judge(sensors: Sensors, processes: readonly Judged[], certain: Certain): readonly string[] {
+  const stores = new Set(processes.map(({ store }) => store));
+  const all = [...quarantineMistakes(sensors, processes)];
+  for (const store of stores) {
+    const own = processes.filter((judged) => judged.store === store);
+    const has = (device: string) => own.some((judged) => judged.has(device));
+    all.push(...rowMistakes(sensors, store, has, certain), ...untimedMistakes(sensors, store, certain));
+  }
+  for (const judged of processes) all.push(...ledgerMistakes(sensors, judged));
   return all.slice(0, MOST_NAMED);
 }
 
@@ -60,21 +50,23 @@ export function judge(
  */
 function* rowMistakes(
   sensors: Sensors,
-  { rows }: Pick<ModelStore, 'rows'>,
-  where: string,
-  { isOrdered, mayBeDeleted }: Pick<Certain, 'isOrdered' | 'mayBeDeleted'>,
+  { name, rows }: ModelStore,
+  has: (device: string) => boolean,
+  { isOrdered, mayBeDeleted }: Certain,
 ): Generator<string> {
   const { expected, untimed } = sensors;
   for (const [identity, sent] of expected) {
+    if (!has(sent.device)) continue;
     const { value } = sent;
     const found = rows.get(identity);
     if (found === undefined && (mayBeDeleted(sent) || sensors.mayLack(sent))) continue;
-    if (found === undefined) yield `${identity} was acknowledged and is not stored${where}`;
+    if (found === undefined) yield `${identity} was acknowledged and is not in ${name}`;
     else if (found.value !== value && (isOrdered || !sensors.wasSent(sent, found.value)))
-      yield `${identity} is ${found.value}${where}, and was corrected to ${value}`;
+      yield `${identity} is ${found.value} in ${name}, and was corrected to ${value}`;
   }
   for (const [identity, row] of rows)
-    if (!expected.has(identity) && !untimed.has(withoutTime(row))) yield `${identity} was never sent${where}`;
+    if (!expected.has(identity) && !untimed.has(withoutTime(row)))
+      yield `${identity} was never sent, and is in ${name}`;
 }
 
 /**
@@ -126,8 +118,7 @@ function* quarantineMistakes({ quarantined }: Sensors, processes: readonly Judge
  */
 function* ledgerMistakes(
   { sent, refused }: Sensors,
-  { accepted, rows }: ModelStore,
-  { process, has, mayMiss }: Judged,
+  { process, store: { accepted, rows }, has, mayMiss }: Judged,
 ): Generator<string> {
   if (mayMiss === null) return;
   const present = presentNumbers(rows.values());

@@ -50,6 +50,8 @@ const SLOW = 200;
  * that it rejects can be stored in part.
  */
 export class ModelStore {
+  /** For people. */
+  readonly name: string;
   /** The readings of sensors by identity: device, metric and time. */
   readonly rows = new Map<string, Reading>();
   /** All numbers that it ever stored, by device and boot. A correction replaces a row, and not its number here. */
@@ -83,7 +85,14 @@ export class ModelStore {
   #isInstant = false;
 
   /** @param mostRows the limit of its size, in readings, for which readings are deleted; null: there is none */
-  constructor(options: StoreOptions, time: VirtualTime, random: Random, mostRows: number | null = null) {
+  constructor(
+    name: string,
+    options: StoreOptions,
+    time: VirtualTime,
+    random: Random,
+    mostRows: number | null = null,
+  ) {
+    this.name = name;
     this.#options = options;
     this.#time = time;
     this.#random = random;

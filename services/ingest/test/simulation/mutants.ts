@@ -3,13 +3,14 @@ import { type Backend, type Store, StoreError, type WriteResult } from '@tidegau
 import type { Origin } from '../../src/delivery.ts';
 import type { Inbound, Pipeline, PipelineOptions } from '../../src/pipeline.ts';
 import type { QuarantineEntry } from '../../src/quarantine-rows.ts';
+import { takeRelayed } from '../../src/relay/take-relayed.ts';
 import { type Route, Router } from '../../src/routes.ts';
 import { SensorClocks, timedAtReceipt } from '../../src/sensor-clocks.ts';
 import type { SpoolEntry } from '../../src/spool-entry.ts';
-import type { Centre } from './centre.ts';
 import { changedStore } from './changed-store.ts';
 import type { Disk } from './disk.ts';
 import type { Mistake } from './ingest-process.ts';
+import type { RelayNetwork } from './relay-network.ts';
 
 /** A planted mistake, which the simulation must find. */
 export interface Mutant {
@@ -23,7 +24,7 @@ export interface Mutant {
   readonly process?: Mistake;
 }
 
-type Send = Centre['fetch'];
+type Send = RelayNetwork['fetch'];
 type Write = (batch: readonly Reading[]) => Promise<WriteResult>;
 
 /** A store with other functions for readings. */
@@ -356,8 +357,27 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take a request without an answer as received by the centre',
+    firstSeed: 600,
     fetch: (fetch) => (url, init) =>
       fetch(url, init).catch(() => fetch(url, { ...init, body: withoutLines(init.body as Buffer) })),
+  },
+  {
+    name: 'answer a board before its readings are stored',
+    process: {
+      async takeRelayed(centre, request, sender) {
+        takeRelayed(centre, request, sender).catch(() => {});
+        return await takeRelayed(centre, { ...request, payload: Buffer.alloc(0) }, sender);
+      },
+    },
+  },
+  {
+    name: 'find all days of a board equal',
+    process: {
+      async takeRelayed(...given) {
+        const { compared, ...answer } = await takeRelayed(...given);
+        return { ...answer, compared: compared === null ? null : { ...compared, isEqual: true } };
+      },
+    },
   },
   {
     name: 'leave out readings beyond the deadband',

@@ -34,8 +34,17 @@ export function keptUs(keep: Keep | null, device: string): number {
 }
 
 /** Whether processes share the messages of a broker, so that each has a part of those of a sensor. */
-export function isShared({ hasPeer, isDirect }: Pick<Plan, 'hasPeer' | 'isDirect'>): boolean {
-  return hasPeer && !isDirect;
+export function isShared({
+  hasPeer,
+  isDirect,
+  relayBytes,
+}: Pick<Plan, 'hasPeer' | 'isDirect' | 'relayBytes'>): boolean {
+  return hasPeer && !isDirect && relayBytes === 0;
+}
+
+/** The plan of the centre: it has a store of its own, and receives readings from boards alone. */
+export function planOfCentre(plan: Plan): Plan {
+  return { ...plan, hasPeer: false, hasReplica: false, relayBytes: 0, isFiltered: false, alerts: null };
 }
 
 /** What happens in a schedule. A part of the features is in use in each one (swarm testing, Groce et al. 2012). */
@@ -68,11 +77,11 @@ export interface Plan {
   readonly operations: number;
   /** Readings that a device could not send, and keeps for a request of ingest; 0: it keeps none. */
   readonly kept: number;
-  /** The bound of the log for a centre to which all is relayed; 0: nothing is relayed. */
+  /** The bound of the log for a centre, another process of ingest, to which all is relayed; 0: nothing is relayed. */
   readonly relayBytes: number;
   /** Whether readings are left out that are like the last stored one. */
   readonly isFiltered: boolean;
-  /** Whether a second board receives a part of the messages, and has the same store. */
+  /** Whether a second board receives a part of the messages. It has the same store, or its own when it relays. */
   readonly hasPeer: boolean;
   /** Whether another process uses the store too, without messages. */
   readonly hasReplica: boolean;
@@ -92,6 +101,8 @@ export interface Plan {
 const FAULTS_HERE = FAULTS.filter((fault) => !fault.startsWith('centre'));
 const FAULTS_OF_CENTRE = FAULTS.filter((fault) => fault.startsWith('centre'));
 
+/** The bound of a log of the relay that readings are dropped from, bytes. */
+export const SMALL_LOG = 2000;
 /** Not `received`: it acknowledges on arrival, so it promises nothing. */
 const ACKS: readonly AckPolicy[] = ['stored', 'durable', 'durable'];
 const MOST_MESSAGES = 120;
@@ -157,7 +168,7 @@ export function makePlan(random: Random): Plan {
   // Drawn last, so that the schedules without them are those of before.
   const hasCentre = isOn(0.3);
   const faults = hasCentre ? FAULTS_OF_CENTRE.filter(() => isOn(0.5)) : [];
-  const relayBytes = hasCentre ? oneOf([2000, 1_000_000]) : 0;
+  const relayBytes = hasCentre ? oneOf([SMALL_LOG, 1_000_000]) : 0;
   // A filter learns from the clock how late a reading is.
   const isFiltered = isOn(0.2) && !plan.hasClockSteps;
   // Rollups need clocks that differ by less than a minute, and some minutes until an hour is computed.
@@ -179,9 +190,8 @@ export function makePlan(random: Random): Plan {
   const ms = hasRollups ? keptLonger : oneOf(KEPT_MS);
   const ofFirstMs = ms + oneOf([0, random.below(OF_FIRST_MS)]);
   const nextHourMs = isDeleted ? 0 : NEXT_HOUR_MS;
-  // Days of a store are compared by all boards that have it.
-  const hasPeer = isOn(0.25) && !hasCentre;
-  const shared = isShared({ ...plan, hasPeer });
+  const hasPeer = isOn(0.25);
+  const shared = isShared({ ...plan, hasPeer, relayBytes });
   // The newest reading of such a sensor is not known when processes share its messages.
   const hasUnset = isUnset && !isDeleted && !(shared && alerts !== null);
   // As of `isDeleted`.
@@ -191,7 +201,9 @@ export function makePlan(random: Random): Plan {
   const mostRows = mayLimitRollups ? 1 + random.below(MOST_MESSAGES) : limit;
   return {
     ...plan,
-    ...{ relayBytes, isFiltered, alerts, hasPeer },
+    ...{ relayBytes, isFiltered, hasPeer },
+    // They are those of one store.
+    alerts: hasPeer && hasCentre ? null : alerts,
     hasReplica: mayHaveReplica && (hasLeases || isLimited),
     pauseMs: isLimited ? LONG_PAUSE_MS : pauseMs,
     faults: [...plan.faults, ...faults],
@@ -223,7 +235,7 @@ export function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.httpClients > 0) yield { ...plan, httpClients: 0 };
   if (plan.kept > 0) yield { ...plan, kept: 0 };
   if (plan.isFiltered) yield { ...plan, isFiltered: false };
-  if (plan.relayBytes > 0) yield { ...plan, relayBytes: 0 };
+  if (plan.relayBytes > 0) yield { ...plan, relayBytes: 0, hasPeer: false };
   if (plan.alerts !== null) yield { ...plan, alerts: null };
   if (plan.hasPeer) yield { ...plan, hasPeer: false };
   if (plan.hasReplica) yield { ...plan, hasReplica: false };

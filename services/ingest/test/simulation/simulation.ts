@@ -4,12 +4,10 @@ import { join } from 'node:path';
 import nodeProcess from 'node:process';
 import { dayName } from '@tidegauge/copy';
 import { isBalanced, now, type Reading } from '@tidegauge/readings';
-import { PERIOD_US, type Store } from '@tidegauge/storage';
+import { PERIOD_US } from '@tidegauge/storage';
 import { type Random, type SeededRandom, seeded } from '@tidegauge/workload';
-import type { Pipeline } from '../../src/pipeline.ts';
 import { dayOf } from '../../src/relay/day-digest.ts';
-import { Board, type Surroundings } from './board.ts';
-import { Centre } from './centre.ts';
+import { Board, type BoardOptions, type Site, type Surroundings } from './board.ts';
 import { Disk } from './disk.ts';
 import { FaultPlan } from './fault-plan.ts';
 import { type IngestProcess, QUARANTINE_BYTES } from './ingest-process.ts';
@@ -17,14 +15,15 @@ import { type Certain, type Judged, judge } from './judge.ts';
 import { Leases } from './leases.ts';
 import { identityOf, ModelStore } from './model-store.ts';
 import type { Mutant } from './mutants.ts';
-import { isShared, keptUs, makePlan, type Plan } from './plan.ts';
+import { isShared, keptUs, makePlan, type Plan, planOfCentre, SMALL_LOG } from './plan.ts';
 import { Receiver } from './receiver.ts';
+import { RelayNetwork } from './relay-network.ts';
 import { Replica } from './replica.ts';
 import { rollupMistakes } from './rollup-mistakes.ts';
 import { Sensors } from './sensors.ts';
 import { Trace } from './trace.ts';
 import { Traffic } from './traffic.ts';
-import { VirtualTime } from './virtual-time.ts';
+import { type Owner, VirtualTime } from './virtual-time.ts';
 import { realTurn, useWorld } from './world.ts';
 
 /** The system clock at the start, milliseconds since the epoch. */
@@ -77,16 +76,14 @@ class Simulation {
   readonly #trace: Trace;
   readonly #plan: Plan;
   readonly #time: VirtualTime;
-  readonly #store: ModelStore;
-  readonly #centre: Centre;
+  readonly #network: RelayNetwork;
   readonly #receiver: Receiver;
-  readonly #leases: Leases;
   readonly #sensors: Sensors;
   readonly #traffic: Traffic;
   readonly #faults: FaultPlan;
   readonly #nodeRandom: SeededRandom;
   readonly #replicas: SeededRandom;
-  /** The first board, and its peer if there is one. */
+  /** The first board, its peer if there is one, and the centre if they relay. */
   readonly #boards: readonly Board[];
   #replica: Replica | null = null;
   /** Real files that were named. */
@@ -111,7 +108,7 @@ class Simulation {
     const ends = stream();
     this.#time = new VirtualTime(START_MS, () => this.#nodeRandom.double());
     const disk = this.#newDisk(stream());
-    this.#store = new ModelStore(this.#plan.store, this.#time, stream(), this.#plan.mostRows);
+    const site = this.#newSite('the store', stream());
     this.#sensors = new Sensors(
       { ...this.#plan.sent, kept: this.#plan.kept },
       this.#plan.isFiltered,
@@ -119,21 +116,17 @@ class Simulation {
     );
     const messages = stream();
     const faults = stream();
-    this.#centre = new Centre(this.#time, stream());
+    this.#network = new RelayNetwork(this.#time, stream(), () => this.#centre?.running ?? null);
     this.#receiver = new Receiver(this.#time, stream());
     this.#replicas = stream();
-    this.#leases = new Leases(this.#time, (mistake) => this.#fail(mistake));
-    const around = this.#surroundings();
-    const boards = [new Board(0, 'process', disk, ends, around)];
-    if (this.#plan.hasPeer) boards.push(new Board(1, 'peer', this.#newDisk(stream()), stream(), around));
-    this.#boards = boards;
+    this.#boards = this.#makeBoards({ disk, site, ends }, stream);
     this.#traffic = new Traffic(this.#plan, this.#sensors, START_MS - this.#plan.behindMs, {
       ...{ time: this.#time, random: messages },
-      processes: boards.map((board) => () => board.running),
+      processes: this.#boards.filter((board) => board !== this.#centre).map((board) => () => board.running),
     });
     this.#faults = new FaultPlan(this.#plan, {
-      ...{ time: this.#time, disks: boards.map((board) => board.disk), store: this.#store },
-      ...{ centre: this.#centre, traffic: this.#traffic, random: faults },
+      ...{ time: this.#time, disks: this.#boards.map((board) => board.disk), random: faults },
+      ...{ stores: this.#sites.map(({ store }) => store), network: this.#network, traffic: this.#traffic },
     });
     this.#limit = this.#faults.end + END_MS;
   }
@@ -141,8 +134,8 @@ class Simulation {
   async run(): Promise<Outcome> {
     const onRejection = (error: unknown) => this.#fail(`a rejection is not handled: ${String(error)}`);
     nodeProcess.on('unhandledRejection', onRejection);
-    const fetch = this.#mutant?.fetch?.(this.#centre.fetch) ?? this.#centre.fetch;
-    const stored = () => this.#store.rows.size;
+    const fetch = this.#mutant?.fetch?.(this.#network.fetch) ?? this.#network.fetch;
+    const stored = () => this.#site.store.rows.size;
     useWorld({
       time: this.#time,
       disk: () => this.#disk,
@@ -183,6 +176,45 @@ class Simulation {
     return board.disk;
   }
 
+  /** What the first board has, and a replica. */
+  get #site(): Site {
+    return this.#boards[0]!.site;
+  }
+
+  /** All that differ. */
+  get #sites(): readonly Site[] {
+    return [...new Set(this.#boards.map(({ site }) => site))];
+  }
+
+  /** Null: nothing is relayed. */
+  get #centre(): Board | null {
+    return this.#boards.find(({ owner }) => owner === 'centre') ?? null;
+  }
+
+  /** @param first what the first board has */
+  #makeBoards(first: Pick<BoardOptions, 'disk' | 'ends' | 'site'>, stream: () => Random): readonly Board[] {
+    const plan = this.#plan;
+    const around = this.#surroundings();
+    const relays = plan.relayBytes > 0;
+    const boards = [new Board({ place: 0, owner: 'process', plan, ...first }, around)];
+    const add = (owner: Owner, site: Site, its: Plan) => {
+      const options = { disk: this.#newDisk(stream()), ends: stream(), site, plan: its };
+      boards.push(new Board({ place: boards.length, owner, ...options }, around));
+    };
+    if (plan.hasPeer)
+      add('peer', relays ? this.#newSite('the store of the peer', stream()) : first.site, plan);
+    if (relays) add('centre', this.#newSite('the store of the centre', stream()), planOfCentre(plan));
+    return boards;
+  }
+
+  #newSite(name: string, random: Random): Site {
+    const { store, mostRows } = this.#plan;
+    return {
+      store: new ModelStore(name, store, this.#time, random, mostRows),
+      leases: new Leases(this.#time, (mistake) => this.#fail(mistake)),
+    };
+  }
+
   #newDisk(random: Random): Disk {
     const disk = new Disk(this.#time, random);
     disk.onOperation = (what) => this.#step(what);
@@ -191,8 +223,8 @@ class Simulation {
 
   #surroundings(): Surroundings {
     return {
-      ...{ plan: this.#plan, mutant: this.#mutant, time: this.#time, trace: this.#trace },
-      ...{ store: this.#store, centre: this.#centre, leases: this.#leases, notify: this.#receiver.send },
+      ...{ mutant: this.#mutant, time: this.#time, trace: this.#trace },
+      ...{ network: this.#network, notify: this.#receiver.send },
       traffic: () => this.#traffic,
       endOfFaults: () => this.#faults.end,
       newFile: () => this.#quarantineFile(++this.#files),
@@ -234,7 +266,8 @@ class Simulation {
     time.after(wait(), 'world', 'replica', () => {
       if (time.now >= this.#faults.end) return;
       this.#trace.add(time.now, 'start of the replica');
-      const store = this.#leases.watched(this.#store.create());
+      const { leases, store: model } = this.#site;
+      const store = leases.watched(model.create());
       const replica = new Replica(store, { ...this.#plan, notify: this.#receiver.send });
       this.#replica = replica;
       time.runAs('replica', () => void replica.start());
@@ -248,8 +281,8 @@ class Simulation {
     const end = () => {
       this.#replica = null;
       this.#time.endProcess('replica');
-      this.#store.endProcess('replica');
-      this.#leases.endProcess('replica');
+      this.#site.store.endProcess('replica');
+      this.#site.leases.endProcess('replica');
       this.#planReplica();
     };
     if (isKilled) end();
@@ -262,36 +295,39 @@ class Simulation {
   /** What must be true at any time. */
   async #check(): Promise<void> {
     if (this.#plan.store.hasRollups && this.#trace.steps % ROLLUPS_EVERY === 0) {
-      await this.#store.atOnce((store) => this.#judgeRollups(store, false));
+      for (const { store } of this.#sites) await this.#judgeRollups(store, false);
     }
-    for (const { running } of this.#boards) if (running !== null) this.#checkBounds(running.pipeline!);
-    if (this.#store.mistake !== null) this.#fail(this.#store.mistake);
+    for (const board of this.#boards) if (board.running !== null) this.#checkBounds(board);
+    for (const { store } of this.#sites) if (store.mistake !== null) this.#fail(store.mistake);
   }
 
-  #checkBounds({ accounts, spool }: Pipeline): void {
+  #checkBounds(board: Board): void {
+    const { accounts, spool } = board.running!.pipeline!;
     const counts = accounts.counts();
     assert.ok(isBalanced(counts), `the accounts are not balanced: ${JSON.stringify(counts)}`);
     const { maxInFlight, maxBatch } = this.#plan.bounds;
     const { largest } = this.#sensors;
-    // Messages of a replay and of HTTP are in addition.
+    // Messages of a replay and of HTTP are in addition. The turns of HTTP bound those of boards.
     const most = maxInFlight + maxBatch + (3 + this.#plan.httpClients) * largest;
-    assert.ok(accounts.inFlight <= most, `${accounts.inFlight} readings are in flight`);
+    assert.ok(
+      accounts.inFlight <= most || board === this.#centre,
+      `${accounts.inFlight} readings are in flight`,
+    );
     assert.ok(spool === null || spool.bytes <= this.#plan.spoolBytes, 'the spool is larger than its bound');
   }
 
   /** Whether all is settled and right. Before the last judgement, one more process can end. */
   async #isOver(): Promise<boolean> {
     if (this.#time.now < this.#faults.end || !this.#traffic.isEmpty || this.#replica !== null) return false;
-    const processes = this.#boards.flatMap(({ running }) => running ?? []);
+    const processes = processesOf(this.#boards);
     if (processes.length < this.#boards.length || !this.#boards.every((board) => this.#isSettled(board)))
       return false;
     if (!processes.every((process) => this.#isRelayed(process))) return false;
     // One of all processes does this.
     if (!processes.some((process) => this.#areAlertsRight(process))) return false;
-    if (!(await this.#areRolledUp(processes))) return false;
+    for (const site of this.#sites) if (!(await this.#isRolledUp(site))) return false;
     if (!processes.some((process) => this.#areDeleted(process))) return false;
-    const centre = processes[0]!.relay === null ? null : this.#centre;
-    const mistakes = judge(this.#sensors, this.#store, centre, this.#judged, this.#certain);
+    const mistakes = judge(this.#sensors, this.#judged, this.#certain);
     if (mistakes.length > 0) this.#fail(mistakes.join('; '));
     for (const { quarantine } of this.#boards) {
       const bytes = statSync(quarantine).size;
@@ -314,8 +350,9 @@ class Simulation {
     );
   }
 
-  /** Whether a device sends to a board. */
+  /** Whether a board has the readings of a device. */
   #devicesOf(board: Board): (device: string) => boolean {
+    if (board === this.#centre) return () => true;
     const place = this.#boards.indexOf(board);
     return (device) => this.#traffic.isOf(place, device);
   }
@@ -326,9 +363,12 @@ class Simulation {
       const { hadPowerCut, hadDoubts } = board;
       // Readings of hours ago: the ledger needs a sync before it finds them in the store.
       const isUnknown = hadPowerCut && behindMs > 0 && faults.includes('syncs fail');
-      const mayMiss = this.#faults.hadDiskFault || hadPowerCut || hadDoubts;
+      // What a board dropped arrives at the centre with its last correction only.
+      const isDropped = board === this.#centre && this.#plan.relayBytes <= SMALL_LOG;
+      const mayMiss = this.#faults.hadDiskFault || hadPowerCut || hadDoubts || isDropped;
       return {
         process: board.running!,
+        store: board.site.store,
         has: this.#devicesOf(board),
         mayMiss: isUnknown || isShared(this.#plan) ? null : mayMiss,
       };
@@ -351,7 +391,7 @@ class Simulation {
     if (retention === null) return true;
     const { last } = retention;
     if (last?.result !== 'done') return false;
-    const { rows } = this.#store;
+    const { rows } = this.#site.store;
     const { keep, mostRows } = this.#plan;
     const isEnough = keep === null && rows.size <= mostRows!;
     const old = isEnough ? [] : [...rows.values()].filter((row) => this.#isOld(row, last.started));
@@ -379,26 +419,27 @@ class Simulation {
     return false;
   }
 
-  /** Whether all hours are in rollups. What is wrong with these is a failure. */
-  async #areRolledUp(processes: readonly IngestProcess[]): Promise<boolean> {
+  /** Whether all hours of a store are in rollups. What is wrong with these is a failure. */
+  async #isRolledUp(site: Site): Promise<boolean> {
     if (!this.#plan.store.hasRollups) return true;
+    const processes = processesOf(this.#boards.filter((board) => board.site === site));
     if (!processes.some(({ rollups }) => rollups!.status?.marks === 0)) return false;
-    return this.#store.atOnce(async (store) => {
-      if ((await store.rollups.status()).marks > 0) return false;
-      await this.#judgeRollups(store, true);
-      return true;
-    });
+    const { marks } = await site.store.atOnce((store) => store.rollups.status());
+    if (marks > 0) return false;
+    await this.#judgeRollups(site.store, true);
+    return true;
   }
 
-  async #judgeRollups(store: Store, isDone: boolean): Promise<void> {
-    for await (const mistake of rollupMistakes(store, this.#store, isDone, this.#plan.keep))
-      this.#fail(mistake);
+  #judgeRollups(model: ModelStore, isDone: boolean): Promise<void> {
+    return model.atOnce(async (store) => {
+      for await (const mistake of rollupMistakes(store, model, isDone, this.#plan.keep)) this.#fail(mistake);
+    });
   }
 
   /** Whether alerts are those of the readings in the store, and their messages were received. */
   #areAlertsRight({ alerts }: IngestProcess): boolean {
     if (alerts === null) return true;
-    this.#unsettled = [...this.#receiver.mistakes(this.#store, alerts)].join('; ');
+    this.#unsettled = [...this.#receiver.mistakes(this.#site.store, alerts)].join('; ');
     return this.#unsettled === '';
   }
 
@@ -414,4 +455,9 @@ class Simulation {
     for (const end of ['', '-wal', '-shm', '-journal'])
       rmSync(`${this.#quarantineFile(number)}${end}`, { force: true });
   }
+}
+
+/** The processes that run. */
+function processesOf(boards: readonly Board[]): readonly IngestProcess[] {
+  return boards.flatMap(({ running }) => running ?? []);
 }

@@ -1,7 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The owner of a timer. Those of a process end when it is killed. `peer`: the process of the second board. */
-export type Owner = 'world' | 'process' | 'peer' | 'replica';
+/**
+ * The owner of a timer. Those of a process end when it is killed. `peer`: the process of the second board. `centre`: the one to
+ * which boards relay.
+ */
+export type Owner = 'world' | 'process' | 'peer' | 'centre' | 'replica';
 
 /** A timer of virtual time. Its methods are those that callers of Node's timers use. */
 export class Timer {
