@@ -122,4 +122,6 @@ export interface StatefulDecoder {
   decode(payload: Uint8Array, context: DecodeContext): StatefulResult;
   /** Decodes a message that was kept in the spool or in quarantine. It changes no state. */
   readonly replay: Decode;
+  /** Removes what earlier messages told, because others may have been missed since. */
+  forget(): void;
 }

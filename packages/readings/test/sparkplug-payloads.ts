@@ -3,7 +3,9 @@ import protobuf from 'protobufjs';
 /** The fields of Sparkplug 3.0.0, section 6.4.1, that the tests write. */
 const { root } = protobuf.parse(
   `syntax = "proto2";
-message Value { optional uint32 type = 1; optional string string_value = 8; }
+message Value {
+  optional uint32 type = 1; optional uint32 int_value = 3; optional uint64 long_value = 4; optional string string_value = 8;
+}
 message Set { repeated string keys = 1; repeated Value values = 2; }
 message Metric {
   optional string name = 1; optional uint64 alias = 2; optional uint64 timestamp = 3; optional uint32 datatype = 4;

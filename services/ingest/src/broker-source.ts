@@ -29,6 +29,8 @@ export class BrokerSource implements MessageSource, Origin {
   readonly #shareGroup: string | null;
   readonly #url: string;
   #pipeline: Pipeline | null = null;
+  /** The connection of the last message. */
+  #epoch = 0;
 
   constructor(config: Config<typeof settings>, url: string, routes: readonly Route[], logger: Logger) {
     this.#url = url;
@@ -44,7 +46,10 @@ export class BrokerSource implements MessageSource, Origin {
       receiveMaximum: Math.min(config.maxInFlight, MOST_OUTSTANDING),
       subscriptions: subscriptions(routes, config.shareGroup),
       previousSubscriptions: remembered(this.#file),
-      onMessage: (message) => this.#pipeline!.accept(message, this),
+      onMessage: (message) => {
+        if (message.epoch !== this.#epoch) this.#beginConnection(message.epoch);
+        this.#pipeline!.accept(message, this);
+      },
       onUndecodable: (message) => this.#pipeline!.refuse(message, this),
       logger,
     });
@@ -96,6 +101,12 @@ export class BrokerSource implements MessageSource, Origin {
     } finally {
       this.#remember(this.session.subscriptions);
     }
+  }
+
+  /** A broker keeps no messages of QoS 0 for a session without a connection. */
+  #beginConnection(epoch: number): void {
+    this.#epoch = epoch;
+    this.#pipeline!.connected();
   }
 
   #remember(current: readonly Subscription[]): void {

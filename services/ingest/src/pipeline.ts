@@ -246,6 +246,11 @@ export class Pipeline {
     return since === null ? 0 : Math.max(0, (now() - since) / 1e6);
   }
 
+  /** Before the first message of a connection: others may have been missed since the last one. */
+  connected(): void {
+    this.#options.router.forget();
+  }
+
   /** Accepts a message from the broker. Does not throw. */
   accept(message: Inbound, origin: Origin): void {
     const { topic, payload } = message;

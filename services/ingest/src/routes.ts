@@ -165,6 +165,11 @@ export class Router {
     return new Router([...routes, ...this.#routes], options);
   }
 
+  /** Has decoders with state forget, because messages may have been missed. */
+  forget(): void {
+    for (const { stateful } of this.#all) stateful?.forget();
+  }
+
   /** Ends the use of the previous routes. */
   endLeaving(): void {
     if (this.#leaving.length === 0) return;

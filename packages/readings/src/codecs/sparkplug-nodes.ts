@@ -58,15 +58,27 @@ export class SparkplugNodes {
     this.#shrink();
   }
 
-  /** Ends a session: NDEATH. A death of an earlier session, which a broker can send late, has no effect. */
-  end(key: string, bdSeq: number | null): void {
+  /**
+   * Ends a session: NDEATH. A death of an earlier session, which a broker can send late, has no effect.
+   *
+   * @returns whether the node is offline now
+   */
+  end(key: string, bdSeq: number | null): boolean {
     const node = this.#node(key);
-    if (node !== undefined && (bdSeq === null || node.bdSeq === null || bdSeq === node.bdSeq))
-      this.#remove(key);
+    const isEarlier = node !== undefined && bdSeq !== null && node.bdSeq !== null && bdSeq !== node.bdSeq;
+    if (!isEarlier) this.#remove(key);
+    return !isEarlier;
+  }
+
+  /** Removes all births: messages may have been missed, and births with other aliases among them. */
+  forget(): void {
+    this.#groups.clear();
+    this.#bytes = 0;
   }
 
   /**
-   * Checks the sequence number of a message.
+   * Checks the sequence number of a message. A gap removes the births of the node, because a birth with other aliases can be in
+   * it.
    *
    * @returns why a rebirth is needed; null when none is
    */
@@ -80,7 +92,9 @@ export class SparkplugNodes {
     if (seq === null || seq === node.seq) return null;
     const expected = (node.seq + 1) % 256;
     node.seq = seq;
-    return seq === expected ? null : `sequence number ${seq} follows, and ${expected} was expected`;
+    if (seq === expected) return null;
+    this.#remove(key);
+    return `sequence number ${seq} follows, and ${expected} was expected`;
   }
 
   /** Keeps the metrics of a birth in place of those of an earlier one. Without a node, nothing is kept. */

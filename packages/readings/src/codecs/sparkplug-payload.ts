@@ -33,6 +33,8 @@ export interface SparkplugMetric {
   readonly value: RawValue | null;
   /** The property `engUnit`. */
   readonly unit: string | null;
+  /** The property `Quality`: 192 is good, 0 bad, 500 stale (section 6.4.9). */
+  readonly quality: number | null;
 }
 
 export interface SparkplugPayload {
@@ -69,9 +71,10 @@ const METRIC = {
   template: tag(18, BYTES),
 };
 const PROPERTIES = { keys: tag(1, BYTES), values: tag(2, BYTES) };
-const PROPERTY_STRING = tag(8, BYTES);
+const PROPERTY = { int: tag(3, VARINT), long: tag(4, VARINT), string: tag(8, BYTES) };
 
 const UNIT = 'engUnit';
+const QUALITY = 'Quality';
 const MOST_PROPERTIES = 1000;
 /** Longest name of a metric, in UTF-16 units: each message can use the names of its birth for every metric. */
 const MAX_NAME = 1024;
@@ -121,7 +124,7 @@ function readMetric(bytes: Uint8Array): SparkplugMetric {
   let type: number | null = null;
   let isNull = false;
   let value: RawValue | null = null;
-  let unit: string | null = null;
+  let properties: Properties = { unit: null, quality: null };
   while (reader.pos < reader.len) {
     const field = reader.uint32();
     switch (field) {
@@ -142,7 +145,7 @@ function readMetric(bytes: Uint8Array): SparkplugMetric {
         isNull = reader.bool();
         break;
       case METRIC.properties:
-        unit = readUnit(reader.bytes());
+        properties = readProperties(reader.bytes());
         break;
       case METRIC.int:
       case METRIC.long:
@@ -170,11 +173,13 @@ function readMetric(bytes: Uint8Array): SparkplugMetric {
         skip(reader, field);
     }
   }
-  return { name, alias, timestamp, type, isNull, value, unit };
+  return { name, alias, timestamp, type, isNull, value, ...properties };
 }
 
-/** The text of the property `engUnit`. Keys and values are two lists in the same order. */
-function readUnit(bytes: Uint8Array): string | null {
+type Properties = Pick<SparkplugMetric, 'unit' | 'quality'>;
+
+/** The properties that readings need. Keys and values are two lists in the same order. */
+function readProperties(bytes: Uint8Array): Properties {
   const reader = protobuf.Reader.create(bytes);
   const keys: string[] = [];
   const values: Uint8Array[] = [];
@@ -186,13 +191,23 @@ function readUnit(bytes: Uint8Array): string | null {
     if (keys.length > MOST_PROPERTIES || values.length > MOST_PROPERTIES)
       throw new Error('a metric has too many properties');
   }
-  const found = values[keys.indexOf(UNIT)];
-  if (found === undefined) return null;
-  const value = protobuf.Reader.create(found);
-  while (value.pos < value.len) {
-    const field = value.uint32();
-    if (field === PROPERTY_STRING) return text(value);
-    skip(value, field);
+  const unit = readProperty(values[keys.indexOf(UNIT)]);
+  const quality = readProperty(values[keys.indexOf(QUALITY)]);
+  return {
+    unit: typeof unit === 'string' ? unit : null,
+    quality: typeof quality === 'number' ? quality : null,
+  };
+}
+
+/** The value of a property that is a text or a whole number; null for others. */
+function readProperty(bytes: Uint8Array | undefined): string | number | null {
+  if (bytes === undefined) return null;
+  const reader = protobuf.Reader.create(bytes);
+  while (reader.pos < reader.len) {
+    const field = reader.uint32();
+    if (field === PROPERTY.string) return text(reader);
+    if (field === PROPERTY.int || field === PROPERTY.long) return Number(BigInt.asIntN(32, uint64(reader)));
+    skip(reader, field);
   }
   return null;
 }

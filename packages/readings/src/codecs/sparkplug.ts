@@ -7,7 +7,13 @@ import {
   type StatefulResult,
   withoutExceptions,
 } from '../codec.ts';
-import { makeReading, readText, timeProblem } from '../make-reading.ts';
+import {
+  MAX_READINGS_PER_PAYLOAD,
+  makeReading,
+  readText,
+  timeProblem,
+  tooManyReadings,
+} from '../make-reading.ts';
 import { resolveDevice } from '../naming.ts';
 import { quote } from '../quote.ts';
 import { MAX_METRIC_LENGTH, type Reading, type ReadingValue } from '../reading.ts';
@@ -49,6 +55,9 @@ const SIGNED: ReadonlyMap<string, number> = new Map([
 ]);
 const UNSIGNED = new Set(['UInt8', 'UInt16', 'UInt32', 'UInt64', 'DateTime']);
 const TEXTS = new Set(['String', 'Text', 'UUID']);
+/** Metrics that are added. Those of senders hardly begin or go on with a tilde. */
+const ONLINE = '~online';
+const QUALITY = '~quality';
 /** Metrics that control a session and measure nothing. */
 const CONTROL = /^(?:bdSeq$|Node Control\/|Device Control\/)/;
 
@@ -68,8 +77,8 @@ interface Address {
  *     no birth --NBIRTH--> born --NDEATH of this birth--> no birth
  *
  * It requests a rebirth (NCMD with `Node Control/Rebirth`) when a node has no birth here, an alias is unknown or
- * sequence numbers are missing: at most once in 30 s for each node, and 20 times in a second for all. The births are
- * bounded in bytes; those of the least recently used nodes are removed.
+ * sequence numbers are missing: at most once in 30 s for each node, and 20 times in a second for all. Births before missing
+ * numbers are not used. The births are bounded in bytes; those of the least recently used nodes are removed.
  */
 export class SparkplugDecoder implements StatefulDecoder {
   readonly #nodes: SparkplugNodes;
@@ -99,11 +108,11 @@ export class SparkplugDecoder implements StatefulDecoder {
     if (parsed instanceof DecodeError) return { decoded: parsed, payload, reply: null };
     const key = `${group}/${node}`;
     if (kind === 'NDEATH') {
-      this.#nodes.end(key, bdSeqOf(parsed));
-      return { decoded: [], payload, reply: null };
+      const isOffline = this.#nodes.end(key, bdSeqOf(parsed));
+      return { decoded: isOffline ? this.#read(address, parsed, context) : [], payload, reply: null };
     }
     let reason = this.#follow(kind, key, device, parsed);
-    const decoded = kind === 'DDEATH' ? [] : this.#read(address, parsed, context);
+    const decoded = this.#read(address, parsed, context);
     if (decoded instanceof DecodeError && decoded.reason === 'no_birth') reason ??= decoded.message;
     const reply = reason === null ? null : this.#rebirth(key, address, context.received);
     const isRefused = decoded instanceof DecodeError;
@@ -125,11 +134,15 @@ export class SparkplugDecoder implements StatefulDecoder {
     return reason;
   }
 
+  forget(): void {
+    this.#nodes.forget();
+  }
+
   /** Decodes a message that was kept, with the current births, and changes nothing. */
   readonly replay: Decode = withoutExceptions((payload, context) => {
     const address = addressOf(context.topic ?? '');
     if (address === null || address instanceof DecodeError) return address ?? [];
-    if (!/^[ND](?:BIRTH|DATA)$/.test(address.kind)) return [];
+    if (address.kind === 'NCMD' || address.kind === 'DCMD') return [];
     const parsed = parseSparkplug(payload);
     return parsed instanceof DecodeError ? parsed : this.#read(address, parsed, context);
   });
@@ -155,7 +168,9 @@ export class SparkplugDecoder implements StatefulDecoder {
   ): readonly Reading[] | DecodeError {
     const device = deviceOf(address, context);
     if (device instanceof DecodeError) return device;
-    const readings: Reading[] = [];
+    const readings = onlineOf(address.kind, device, parsed, context);
+    if (address.kind.endsWith('DEATH')) return readings;
+    const most = MAX_READINGS_PER_PAYLOAD + readings.length;
     let added = 0;
     for (const [index, metric] of parsed.metrics.entries()) {
       const position = `metric ${index + 1} of ${parsed.metrics.length}`;
@@ -165,11 +180,11 @@ export class SparkplugDecoder implements StatefulDecoder {
       if (name === undefined || type === null) return noBirth(address, metric).at(position);
       if (birth !== null) added += birth.name.length;
       if (added > MAX_ADDED_NAMES) return namesTooLong().at(position);
-      const reading = readingOf(metric, name, type, device, parsed.timestamp, context);
-      if (reading instanceof DecodeError) return reading.at(position);
-      if (reading !== null) readings.push(reading);
+      const found = readingsOf(metric, name, type, device, parsed.timestamp, context);
+      if (found instanceof DecodeError) return found.at(position);
+      readings.push(...found);
     }
-    return readings;
+    return readings.length > most ? tooManyReadings(readings.length) : readings;
   }
 
   #rebirth(key: string, { group, node }: Address, received: number): StatefulResult['reply'] {
@@ -228,7 +243,7 @@ function noBirth({ group, node, device }: Address, { name, alias }: SparkplugMet
   const of = quote(device === '' ? `${group}/${node}` : `${group}/${node}/${device}`);
   return new DecodeError(
     'no_birth',
-    `${what} is unknown, because no birth of ${of} was received: a rebirth is requested; replay this message after it`,
+    `${what} is unknown, because no birth of ${of} was received, or messages after it were missed: a rebirth is requested; replay this message after it`,
   );
 }
 
@@ -240,31 +255,47 @@ function timeOf(timestamp: number | null, received: number): number | DecodeErro
   return new DecodeError('invalid_time', `the timestamp ${timestamp} ms is after June 2255`);
 }
 
-/** The reading of a metric; null when it has none, which is noted. */
-function readingOf(
+/** Whether a node or a device is online, from its births and deaths: sections 5.5 and 5.7. */
+function onlineOf(
+  kind: Kind,
+  device: string,
+  { timestamp }: SparkplugPayload,
+  { received }: DecodeContext,
+): Reading[] {
+  if (!kind.endsWith('BIRTH') && !kind.endsWith('DEATH')) return [];
+  // A node writes its death when it connects.
+  const sent = kind === 'NDEATH' ? received : timeOf(timestamp, received);
+  const time = sent instanceof DecodeError ? received : sent;
+  return [makeReading(device, ONLINE, time, kind.endsWith('BIRTH') ? 1 : 0, received, null, null)];
+}
+
+/** The readings of a metric: its value, which is noted when it has none, and its quality. */
+function readingsOf(
   metric: SparkplugMetric,
   name: string,
   type: number,
   device: string,
   timestamp: number | null,
   { received, notes }: DecodeContext,
-): Reading | DecodeError | null {
+): readonly Reading[] | DecodeError {
   if (CONTROL.test(name)) {
     notes?.ignored(name, 'it controls the session');
-    return null;
+    return [];
   }
   const time = timeOf(metric.timestamp ?? timestamp, received);
   if (time instanceof DecodeError) return time;
   const value = readingValue(metric, DATA_TYPES[type] ?? `type ${type}`);
-  if (typeof value === 'object') {
-    notes?.ignored(name, value.ignored);
-    return null;
-  }
-  if (metric.value?.kind === 'integer' && notes !== undefined && isRounded(metric.value.value, value))
-    notes.ignored(name, ROUNDED);
   const word = metricWord(name);
+  const readings: Reading[] = [];
+  if (typeof value === 'object') notes?.ignored(name, value.ignored);
+  else readings.push(makeReading(device, word, time, value, received, null, null));
+  if (metric.value?.kind === 'integer' && isRounded(metric.value.value, value)) notes?.ignored(name, ROUNDED);
   if (metric.unit !== null) notes?.unit(device, word, metric.unit);
-  return makeReading(device, word, time, value, received, null, null);
+  if (metric.quality !== null) {
+    const its = fitName(word + QUALITY, MAX_METRIC_LENGTH);
+    readings.push(makeReading(device, its, time, metric.quality, received, null, null));
+  }
+  return readings;
 }
 
 /** The value of a metric, or why it has none. */
@@ -307,7 +338,7 @@ function integerOf(value: bigint, type: string): number | null {
 }
 
 /** Whether a number is not exactly that of its 64 bits, signed or unsigned. */
-function isRounded(bits: bigint, value: ReadingValue): boolean {
+function isRounded(bits: bigint, value: ReadingValue | object): boolean {
   if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return false;
   return BigInt.asUintN(64, BigInt(value)) !== bits;
 }

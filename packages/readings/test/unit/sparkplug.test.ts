@@ -52,12 +52,14 @@ describe('Sparkplug B', () => {
   it('decodes births, and the aliases of data messages after them', () => {
     const { readings, replies, units, ignored, send } = host();
     assert.deepEqual(readings(topicOf('NBIRTH'), NBIRTH), [
+      [OF_NODE, '~online', 1, TIME],
       [OF_NODE, 'Properties.Hardware~20Make', 'Sonic', TIME],
       [OF_NODE, 'Supply~20Voltage', 12.1, TIME],
     ]);
     assert.deepEqual(units, [`${OF_NODE} Supply~20Voltage V`]);
     assert.equal(ignored.length, 3);
     assert.deepEqual(readings(topicOf('DBIRTH', 'Pump 1'), DBIRTH), [
+      [`${OF_NODE}/Pump~201`, '~online', 1, TIME],
       [`${OF_NODE}/Pump~201`, 'Inputs.A', 0, TIME],
       [`${OF_NODE}/Pump~201`, 'Inputs.Level', -5, TIME],
     ]);
@@ -75,8 +77,6 @@ describe('Sparkplug B', () => {
       ['spBv1.0/STATE/host', Buffer.from('{"online":true}')],
       [topicOf('NCMD'), encode(null, [])],
       [topicOf('DCMD', 'Pump 1'), Buffer.from('x')],
-      [topicOf('DDEATH', 'Pump 1'), encode(4, [])],
-      [topicOf('NDEATH'), encode(null, [{ name: 'bdSeq', datatype: 4, long_value: 0 }])],
     ] as const)
       assert.deepEqual(send(topic, payload).decoded, []);
     assert.deepEqual(replies, []);
@@ -127,20 +127,74 @@ describe('Sparkplug B', () => {
     });
   });
 
-  it('finds missing sequence numbers, and stores the message', () => {
-    const { readings, replies, send } = host();
+  it('does not use births before missing sequence numbers, and requests them again', () => {
+    const { readings, refused, replies, send } = host();
     send(topicOf('NBIRTH'), NBIRTH);
     const value = (seq: number) => encode(seq, [{ alias: 0, float_value: seq }]);
     for (let n = 1; n < 600; n++) assert.equal(readings(topicOf('NDATA'), value(n % 256)).length, 1);
     assert.deepEqual(replies, [], 'numbers go from 255 to 0');
     readings(topicOf('NDATA'), value(599 % 256));
     assert.deepEqual(replies, [], 'a message that the broker sent twice');
-    readings(topicOf('NDATA'), value(601 % 256));
+    const named = encode(601 % 256, [{ name: 'x', datatype: 10, double_value: 1 }]);
+    assert.equal(readings(topicOf('NDATA'), named).length, 1, 'it needs no birth');
     assert.equal(replies.length, 1);
-    readings(topicOf('NDATA'), value(603 % 256), 29);
+    assert.equal(refused(topicOf('NDATA'), value(602 % 256)).reason, 'no_birth');
+    readings(topicOf('NDATA'), named, 29);
     assert.equal(replies.length, 1, 'one request in 30 s');
-    readings(topicOf('NDATA'), value(605 % 256), 2);
+    readings(topicOf('NDATA'), named, 2);
+    assert.equal(replies.length, 2, 'until a birth arrives');
+    send(topicOf('NBIRTH'), NBIRTH);
+    assert.equal(readings(topicOf('NDATA'), value(1)).length, 1);
     assert.equal(replies.length, 2);
+  });
+
+  it('uses no births from before messages that may have been missed', () => {
+    const { decoder, refused, send } = host();
+    send(topicOf('NBIRTH'), NBIRTH);
+    decoder.forget();
+    assert.equal(refused(topicOf('NDATA'), encode(1, [{ alias: 0, float_value: 1 }])).reason, 'no_birth');
+  });
+
+  it('stores whether nodes and devices are online', () => {
+    const { decoder, readings, send } = host();
+    const online = (topic: string, payload: Uint8Array) =>
+      readings(topic, payload).filter(([, metric]) => metric === '~online');
+    assert.deepEqual(online(topicOf('NBIRTH'), NBIRTH), [[OF_NODE, '~online', 1, TIME]]);
+    assert.deepEqual(online(topicOf('DBIRTH', 'd'), DBIRTH), [[`${OF_NODE}/d`, '~online', 1, TIME]]);
+    assert.deepEqual(online(topicOf('NDATA'), encode(2, [])), []);
+    assert.deepEqual(online(topicOf('DDEATH', 'd'), encode(3, [])), [[`${OF_NODE}/d`, '~online', 0, TIME]]);
+    const death = (bdSeq: number) => encode(null, [{ name: 'bdSeq', datatype: 4, long_value: bdSeq }]);
+    assert.deepEqual(online(topicOf('NDEATH'), death(7)), [], 'a death of another session');
+    const topic = topicOf('NDEATH');
+    const { decoded, payload } = send(topic, death(0));
+    const [found] = decoded as readonly Reading[];
+    assert.ok(found!.value === 0 && found!.time > RECEIVED, 'a node writes its death when it connects');
+    assert.deepEqual(decoder.replay(payload, { ...NAMELESS, topic, received: found!.received }), decoded);
+  });
+
+  it('stores the quality of metrics', () => {
+    const { readings, refused } = host();
+    const properties = (value: Metric) => ({ keys: ['Quality'], values: [value] });
+    const metric = { name: 'a', datatype: 10, double_value: 999 };
+    const birth = encode(0, [
+      { ...metric, properties: properties({ type: 3, int_value: 0 }) },
+      { name: 'b', datatype: 10, is_null: true, properties: properties({ type: 4, long_value: 500 }) },
+      { name: 'c', datatype: 10, double_value: 1, properties: properties({ type: 12, string_value: 'x' }) },
+    ]);
+    assert.deepEqual(
+      readings(topicOf('DBIRTH', 'd'), birth).map(([, name, value]) => [name, value]),
+      [
+        ['~online', 1],
+        ['a', 999],
+        ['a~quality', 0],
+        ['b~quality', 500],
+        ['c', 1],
+      ],
+    );
+    const many = Array.from({ length: MAX_READINGS_PER_PAYLOAD }, () => metric);
+    assert.equal(readings(topicOf('DBIRTH', 'd'), encode(0, many)).length, MAX_READINGS_PER_PAYLOAD + 1);
+    many[7] = { ...metric, properties: properties({ type: 3, int_value: 0 }) } as typeof metric;
+    assert.equal(refused(topicOf('DBIRTH', 'd'), encode(0, many)).reason, 'too_many_readings');
   });
 
   it('ends a session at the death of this session only', () => {
@@ -206,6 +260,7 @@ describe('Sparkplug B', () => {
     assert.deepEqual(
       readings(topicOf('NBIRTH'), birth).map(([, metric, value]) => [metric, value]),
       [
+        ['~online', 1],
         ['i8', -1],
         ['i8b', -1],
         ['i16', -2],
@@ -256,7 +311,7 @@ describe('Sparkplug B', () => {
     assert.equal(refused(topicOf('NBIRTH'), at(RECEIVED / 1000 + 86_400_001)).reason, 'invalid_time');
     assert.equal(refused(topicOf('NBIRTH'), at(1e15)).reason, 'invalid_time');
     const untimed = encode(0, [{ name: 'x', datatype: 11, boolean_value: true }], null);
-    assert.ok((readings(topicOf('NBIRTH'), untimed)[0]![3] as number) > RECEIVED);
+    assert.ok((readings(topicOf('NBIRTH'), untimed)[1]![3] as number) > RECEIVED);
     const many = encode(
       0,
       Array.from({ length: MAX_READINGS_PER_PAYLOAD + 1 }, () => ({})),

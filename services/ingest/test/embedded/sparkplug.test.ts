@@ -66,7 +66,9 @@ test('an edge node receives a rebirth request, and what it sent before its birth
     found.map(({ device, metric, value, time }) => [device, metric, value, time / 1000 - TIMESTAMP]),
     [
       ['plant/press', 'Inputs.temp', 1, 0],
+      ['plant/press', '~online', 1, 0],
       ['plant/press/m1', 'Inputs.temp', 21, 1000],
+      ['plant/press/m1', '~online', 1, 1000],
       ['plant/press/m1', 'Inputs.temp', 22, 2000],
       ['plant/press/m1', 'Inputs.temp', 20, 9000],
     ],
@@ -74,6 +76,37 @@ test('an edge node receives a rebirth request, and what it sent before its birth
   const metrics = await (await fetch(`${ingest.url}/metrics`)).text();
   assert.match(metrics, /^tidegauge_rebirth_requests_total 1$/m);
   assert.equal((await ingest.ledger()).balanced, true);
+});
+
+test('after a new connection, a message is not read with births of before', async (context) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-sparkplug-'));
+  const routes = join(directory, 'routes.yml');
+  await writeFile(routes, '- topic: spBv1.0/#\n  format: sparkplug-b\n');
+  let broker = await startEmbeddedBroker({ port: 0 });
+  const env = { STORE: 'null:', BROKER: broker.url, DATA_DIR: directory, ROUTES: routes };
+  const ingest = await startIngestProcess(env);
+  let node = await mqtt.connectAsync(broker.url);
+  context.after(async () => {
+    await node.endAsync(true);
+    await ingest.kill();
+    await broker.close();
+    await rm(directory, { recursive: true });
+  });
+  await node.publishAsync('spBv1.0/plant/NBIRTH/press', payload(0, 1, true), { qos: 0 });
+  await node.publishAsync('spBv1.0/plant/NDATA/press', payload(1, 2, false), { qos: 0 });
+  await settled(ingest);
+  await node.endAsync(true);
+  await broker.close();
+  broker = await startEmbeddedBroker({ port: Number(new URL(broker.url).port) });
+  node = await mqtt.connectAsync(broker.url);
+  await waitUntil(
+    'the message',
+    async () => {
+      await node.publishAsync('spBv1.0/plant/NDATA/press', payload(2, 3, false), { qos: 0 });
+      return (await ingest.ledger()).readings.quarantined > 0;
+    },
+    { timeoutMs: 10_000 },
+  );
 });
 
 test('a share group is refused, because each member would miss messages', async () => {

@@ -42,7 +42,7 @@ export function isShared({
   return hasPeer && !isDirect && relayBytes === 0;
 }
 
-/** The plan of the centre: it has a store of its own, and receives readings from boards alone. */
+/** The plan of the centre: it has another store, and receives readings from boards alone. */
 export function planOfCentre(plan: Plan): Plan {
   return { ...plan, hasPeer: false, hasReplica: false, relayBytes: 0, isFiltered: false, alerts: null };
 }
