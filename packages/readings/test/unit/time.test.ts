@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { formatTime, MAX_TIME, now, parseTime, timeQuality } from '@tidegauge/readings';
 import fc from 'fast-check';
+import { parseSensorTime } from '../../src/time.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12) * 1000;
 
@@ -37,9 +38,13 @@ describe('a time', () => {
       '2026-11-21T13:30:00+01:30',
       '2026-11-21T10:00:00-0200',
       '2026-11-22T02:00:00,0+14',
+      '2026-11-22T11:59:00+23:59',
     ]) {
       assert.equal(parseTime(text), NOON, text);
     }
+    assert.equal(parseTime('1970-01-01T00:00:00Z'), 0);
+    assert.equal(parseTime('2026-11-21T23:59:59Z'), NOON + (12 * 3600 - 1) * 1e6);
+    assert.equal(parseTime(formatTime(MAX_TIME)), MAX_TIME);
   });
 
   it('is UTC when it is ISO 8601 without a zone', () => {
@@ -62,6 +67,8 @@ describe('a time', () => {
       '2026-01-01T00:60:00Z',
       '2026-01-01T00:00:60Z',
       '2026-01-01T00:00:00+24:00',
+      '2026-01-01T00:00:00+01:60',
+      'x2026-01-01T00:00:00Z',
     ]) {
       assert.equal(parseTime(text), null, text);
     }
@@ -104,6 +111,15 @@ describe('a time', () => {
       }),
     );
   });
+});
+
+test('the time of a sensor is no number of milliseconds before 1980, which is the digits of a date', () => {
+  const begin = Date.UTC(1980, 0, 1);
+  for (const digits of [1e11, 202611262200, 261126220000, begin - 1])
+    assert.equal(parseSensorTime(digits), null, `${digits}`);
+  for (const value of [0, 1795262400, 1e11 - 1, begin, 1795262400123, '1970-01-01T00:00:00Z', 'x', null])
+    assert.equal(parseSensorTime(value), parseTime(value), `${value}`);
+  assert.equal(parseSensorTime(begin), begin * 1000);
 });
 
 describe('the quality of a time', () => {

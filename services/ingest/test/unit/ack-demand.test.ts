@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { seeded } from '@tidegauge/workload';
 import { AckDemand, HOLD } from '../../src/ack-demand.ts';
 
 /**
@@ -144,4 +145,26 @@ test('messages that are settled at once, such as those of ignored topics, hide n
     now += 2;
   }
   assert.ok(held <= 12, `${held} of the pairs were held`);
+});
+
+test('of the messages of a sender that waits at 20 in flight, only the last one is awaited', () => {
+  let now = 0;
+  const demand = new AckDemand(() => now);
+  for (let round = 0; round < 50; round++) {
+    const awaited = Array.from({ length: 20 }, () => demand.arrived(now));
+    now += awaited.includes(true) ? 30 : HOLD.ms;
+    for (let message = 0; message < 20; message++) demand.settled();
+    now += 1;
+    if (round >= 10) assert.deepEqual([awaited.indexOf(true), round], [19, round]);
+  }
+});
+
+test('a sensor with a schedule between 110 and 250 ms is rarely taken for one that waits', () => {
+  const random = seeded(1);
+  const simulation = new Simulation();
+  for (let next = 0; next < 600_000; next += 110 + 140 * random.double()) {
+    simulation.runTo(next);
+    simulation.send();
+  }
+  assert.ok(simulation.commits <= 2500, `${simulation.commits} commits`);
 });

@@ -112,3 +112,22 @@ test('a client is not paused by the end of its message: nothing would continue i
   share.count(-1, -100, -50, -1000);
   assert.deepEqual(changes, []);
 });
+
+for (const [what, readings, bytes] of [
+  ['readings', 1, 0],
+  ['bytes', 0, 1],
+] as const) {
+  test(`a client is paused when it has as many ${what} as are free, and continues at half of that`, () => {
+    const changes: boolean[] = [];
+    const share = new Share((full) => void changes.push(full));
+    share.count(10 * readings, 10 * bytes, 11, 11);
+    assert.deepEqual(changes, []);
+    share.count(0, 0, 10, 11);
+    share.count(0, 0, 11, 10);
+    assert.deepEqual(changes, [true]);
+    share.count(-readings, -bytes, 17, 17);
+    assert.deepEqual(changes, [true]);
+    share.count(0, 0, 18, 18);
+    assert.deepEqual(changes, [true, false]);
+  });
+}
