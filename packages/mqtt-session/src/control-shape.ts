@@ -228,7 +228,11 @@ class Reader {
   /** Skips a value. Returns that of a number, and the number of bytes of others. */
   take(kind: Kind, end: number): number {
     if (typeof kind === 'number') return this.#uint(kind, end);
-    if (kind === 'varint') return this.varint();
+    if (kind === 'varint') {
+      const value = this.varint();
+      if (this.position > end) throw malformed(this.#type, 'a field that ends early');
+      return value;
+    }
     const bytes = this.#bytes(end, kind !== 'bytes');
     if (kind === 'pair') this.#bytes(end, true);
     if (kind === 'topic' && !isTopicName(bytes))
