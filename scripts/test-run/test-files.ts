@@ -4,6 +4,7 @@ import { createHook } from 'node:async_hooks';
 import { createWriteStream } from 'node:fs';
 import { run } from 'node:test';
 import { inspect } from 'node:util';
+import fc from 'fast-check';
 import report, { type TestError } from './node-reporter.ts';
 
 /** Until the record of a test is in its file. */
@@ -28,6 +29,9 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.exit(1);
   });
 }
+
+// Else an array of at most 1,000 items has ten of them at most.
+fc.configureGlobal({ defaultSizeToMaxWhenMaxSpecified: true });
 
 // A test file that starts itself as a program reads its arguments.
 const [names, ...files] = process.argv.splice(2);

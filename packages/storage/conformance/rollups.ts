@@ -396,7 +396,7 @@ export function rollups(target: StoreTarget): void {
         }
       });
       try {
-        await fc.assert(property, { numRuns: runsOn(target, 25) });
+        await fc.assert(property, { numRuns: runsOn(target, 15) });
       } finally {
         if (current !== store) await current.close();
       }
@@ -440,7 +440,7 @@ export function rollups(target: StoreTarget): void {
           }
         }
       });
-      await fc.assert(property, { numRuns: runsOn(target, 15) });
+      await fc.assert(property, { numRuns: runsOn(target, 10) });
     });
 
     test('are complete after a process that writes and computes was killed', async (context) => {
