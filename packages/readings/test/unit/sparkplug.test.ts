@@ -342,6 +342,45 @@ describe('Sparkplug B', () => {
     assert.equal(small.refused(node(0, 'NDATA'), data).reason, 'no_birth');
   });
 
+  it('ends a session by a death without a number, or of a birth without one, or of an unknown node', () => {
+    const birth = (more: readonly Metric[]) =>
+      encode(0, [{ name: 'x', alias: 1, datatype: 10, double_value: 1 }, ...more]);
+    const bdSeq = { name: 'bdSeq', datatype: 8, long_value: 7 };
+    for (const [born, dead] of [
+      [[bdSeq], []],
+      [[], [bdSeq]],
+      [[], []],
+    ] as const) {
+      const { send, readings, refused } = host();
+      send(topicOf('NBIRTH'), birth(born));
+      assert.equal(readings(topicOf('NDEATH'), encode(null, dead)).length, 1);
+      assert.equal(refused(topicOf('NDATA'), encode(1, [{ alias: 1, double_value: 2 }])).reason, 'no_birth');
+    }
+    assert.equal(host().readings(topicOf('NDEATH'), encode(null, [bdSeq])).length, 1);
+  });
+
+  it('frees the memory of births that are repeated, and of devices that died', () => {
+    const { send, readings, refused } = host(20_000);
+    send(topicOf('NBIRTH'), NBIRTH);
+    const birth = encode(0, [
+      ...Array.from({ length: 20 }, (_, n) => ({
+        ...{ name: 'm'.repeat(100) + n, alias: n, datatype: 11, boolean_value: true },
+      })),
+      { alias: 99, datatype: 11, boolean_value: true },
+    ]);
+    const data = encode(null, [{ alias: 0, float_value: 1 }]);
+    for (let round = 0; round < 20; round++) {
+      const unnamed = refused('spBv1.0/g/NBIRTH/other', birth);
+      assert.equal(unnamed.reason, 'no_birth', 'a metric of a birth has a name');
+      refused('spBv1.0/g/DBIRTH/other/d', birth);
+      assert.equal(readings(topicOf('NDATA'), data).length, 1);
+      if (round % 2 === 0) send('spBv1.0/g/DDEATH/other/d', encode(null, []));
+    }
+    for (let n = 0; n < 4; n++) refused(`spBv1.0/g/DBIRTH/other/d${n}`, birth);
+    assert.equal(readings(topicOf('NDATA'), data).length, 1, 'the group with the most loses');
+    assert.equal(refused('spBv1.0/g/NDATA/other', encode(null, [{ alias: 1 }])).reason, 'no_birth');
+  });
+
   it('gives valid readings or a short reason for any bytes, in bounded time', () => {
     const metric = fc.record(
       {
