@@ -12,6 +12,8 @@ interface Request {
   readonly body: Buffer;
   readonly resolve: (response: Response) => void;
   readonly reject: (error: unknown) => void;
+  /** Stops listening. Node keeps a signal of several, and all that its listeners refer to, as long as it has one. */
+  readonly leave: () => void;
   /** Whether the centre has received it. */
   hasArrived: boolean;
 }
@@ -44,12 +46,14 @@ export class RelayNetwork {
     if (this.frozen.has(owner)) return new Promise(() => {});
     if (signal!.aborted) return Promise.reject(signal!.reason);
     return new Promise((resolve, reject) => {
-      const request = { owner, body: body as Buffer, resolve, reject, hasArrived: false };
-      this.#requests.add(request);
-      signal!.addEventListener('abort', () => {
+      const onAbort = () => {
         this.#abandon(request);
         reject(signal!.reason);
-      });
+      };
+      const leave = () => signal!.removeEventListener('abort', onAbort);
+      const request = { owner, body: body as Buffer, resolve, reject, leave, hasArrived: false };
+      this.#requests.add(request);
+      signal!.addEventListener('abort', onAbort);
       this.#later('request', () => this.#arrive(request));
     });
   };
@@ -61,6 +65,11 @@ export class RelayNetwork {
       else if (ended === 'centre' && request.hasArrived) this.#fail(request);
     }
     this.frozen.delete(ended);
+  }
+
+  /** Ends all requests. */
+  close(): void {
+    for (const request of this.#requests) this.#end(request);
   }
 
   #arrive(request: Request): void {
@@ -97,21 +106,27 @@ export class RelayNetwork {
   }
 
   #answer(request: Request, response: Response): void {
-    if (this.#requests.delete(request)) request.resolve(response);
+    if (this.#end(request)) request.resolve(response);
   }
 
   #fail(request: Request): void {
-    if (this.#requests.delete(request)) request.reject(new TypeError('fetch failed'));
+    if (this.#end(request)) request.reject(new TypeError('fetch failed'));
   }
 
   /** Nobody waits for the answer. The request can still arrive. */
   #abandon(request: Request): void {
     const centre = this.#centre();
-    const isSent = this.#requests.delete(request) && !request.hasArrived;
+    const isSent = this.#end(request) && !request.hasArrived;
     if (!isSent || this.isDown || centre === null || centre.isStopping || this.#random.below(2) === 0) return;
     this.#later('request', () => {
       if (!centre.isKilled && !centre.isStopping) void this.#take(centre, request);
     });
+  }
+
+  /** Returns whether somebody waited for its answer. */
+  #end(request: Request): boolean {
+    request.leave();
+    return this.#requests.delete(request);
   }
 
   #later(what: string, run: () => void): void {

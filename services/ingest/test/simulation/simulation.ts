@@ -156,6 +156,7 @@ class Simulation {
       useWorld(null);
       nodeProcess.off('unhandledRejection', onRejection);
       for (const board of this.#boards) board.close();
+      this.#network.close();
       for (let number = 1; number <= this.#files; number++) this.#removeFile(number);
     }
     const { hash, steps, lines } = this.#trace;
