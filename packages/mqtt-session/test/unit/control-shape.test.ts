@@ -99,7 +99,7 @@ describe('the properties of MQTT 5', () => {
     });
   }
 
-  test('are not zero, and not above 1, where the standard says so', () => {
+  test('are not zero, and not above 1, where the standard demands it', () => {
     const property = (type: number, text: string) => wrong(frame(type, bodyWith(type, text)));
     for (const [type, zero] of [
       [SUBSCRIBE, '0b00'],
@@ -169,7 +169,7 @@ describe('a control packet', () => {
     assert.equal(wrong(frame(PUBACK, '0200')), null);
   });
 
-  test('of MQTT 5 can leave out its reason and properties where the standard says so', () => {
+  test('of MQTT 5 can leave out its reason and properties where the standard allows it', () => {
     for (const type of [PUBACK, PUBREC, PUBREL, PUBCOMP]) {
       for (const body of ['0001', '000100', '00010000']) assert.equal(wrong(frame(type, body)), null, body);
       for (const body of ['', '00']) assert.equal(wrong(frame(type, body)), 'malformed', body);
