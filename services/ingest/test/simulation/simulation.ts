@@ -85,6 +85,8 @@ class Simulation {
   readonly #replicas: SeededRandom;
   /** The first board, its peer if there is one, and the centre if they relay. */
   readonly #boards: readonly Board[];
+  /** Stores that boards do not share. */
+  readonly #sites: readonly Site[];
   #replica: Replica | null = null;
   /** Real files that were named. */
   #files = 0;
@@ -120,6 +122,7 @@ class Simulation {
     this.#receiver = new Receiver(this.#time, stream());
     this.#replicas = stream();
     this.#boards = this.#makeBoards({ disk, site, ends }, stream);
+    this.#sites = [...new Set(this.#boards.map((board) => board.site))];
     this.#traffic = new Traffic(this.#plan, this.#sensors, START_MS - this.#plan.behindMs, {
       ...{ time: this.#time, random: messages },
       processes: this.#boards.filter((board) => board !== this.#centre).map((board) => () => board.running),
@@ -180,11 +183,6 @@ class Simulation {
   /** What the first board has, and a replica. */
   get #site(): Site {
     return this.#boards[0]!.site;
-  }
-
-  /** All that differ. */
-  get #sites(): readonly Site[] {
-    return [...new Set(this.#boards.map(({ site }) => site))];
   }
 
   /** Null: nothing is relayed. */
