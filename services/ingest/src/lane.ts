@@ -69,7 +69,10 @@ export class Lane<T> {
   release(): void {
     if (this.#waiting.length === 0) return;
     this.#heldUntil = Number.NEGATIVE_INFINITY;
-    this.#wake?.();
+    // Once: further items of the same read of a socket come before the wait has ended.
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
   }
 
   /** Resolves when no item is waiting or in progress. Does not resolve after the lane stopped with items left. */
@@ -103,7 +106,6 @@ export class Lane<T> {
     const timer = setTimeout(resolve, ms);
     this.#wake = resolve;
     await promise;
-    this.#wake = null;
     clearTimeout(timer);
   }
 
