@@ -14,7 +14,7 @@ import { MUTANTS } from '../simulation/mutants.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 import { realTurn, useWorld } from '../simulation/world.ts';
 
-const SCHEDULES = 500;
+const SCHEDULES = 300;
 const MOST_SECONDS = 60;
 
 const ENTRY = { source: 'mqtt', part: null, topic: 't', format: 'auto', received: 1 } as const;

@@ -156,6 +156,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'acknowledge the newest message together with each other one',
+    firstSeed: 70,
     process: {
       accept(pipeline, message, origin) {
         newest.set(pipeline, { message, origin });
@@ -325,6 +326,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'keep the times of late readings out of the file of the ledger',
+    firstSeed: 50,
     process: {
       options: ({ onSequences, ...options }) => ({
         ...options,
@@ -357,12 +359,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'take a request without an answer as received by the centre',
-    firstSeed: 600,
+    firstSeed: 680,
     fetch: (fetch) => (url, init) =>
       fetch(url, init).catch(() => fetch(url, { ...init, body: withoutLines(init.body as Buffer) })),
   },
   {
     name: 'answer a board before its readings are stored',
+    firstSeed: 65,
     process: {
       async takeRelayed(centre, request, sender) {
         takeRelayed(centre, request, sender).catch(() => {});
@@ -391,10 +394,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'give each reading of a clock that was never set the time of its receipt',
+    firstSeed: 155,
     process: timing(timedAtReceipt),
   },
   {
     name: 'forget the clocks of sensors when a process ends',
+    firstSeed: 215,
     process: { options: (options) => ({ ...options, clocks: new SensorClocks() }) },
   },
   {
@@ -412,6 +417,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'look at the readings that another process stored once an hour',
+    firstSeed: 250,
     process: {
       alerts: (options) => ({ ...options, lease: Object.assign(options.lease, { isShared: false }) }),
     },
