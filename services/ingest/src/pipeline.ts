@@ -25,6 +25,7 @@ import type { Quarantine } from './quarantine.ts';
 import type { QuarantineEntry } from './quarantine-rows.ts';
 import { QuarantineWriter, refusal } from './quarantine-writer.ts';
 import { type Decoded, decodeMessage, type RawMessage } from './raw-message.ts';
+import { ReceiveTimes } from './receive-times.ts';
 import { RecentHistograms } from './recent-histograms.ts';
 import type { Router } from './routes.ts';
 import { SensorClocks } from './sensor-clocks.ts';
@@ -38,6 +39,8 @@ export interface PipelineOptions extends InFlightBounds {
   /** Why the store is not in use; null while it is. Default: it is in use. */
   readonly storeTrouble?: () => StoreError | null;
   readonly router: Router;
+  /** The name of this process among those that share messages. Default: it shares none. */
+  readonly replica?: string | null;
   readonly quarantine: Quarantine;
   /** Stores messages while the store is unavailable. With null the messages wait at the broker. */
   readonly spool: Spool | null;
@@ -142,7 +145,7 @@ export class Pipeline {
   readonly #filter = new SeriesFilter();
   readonly #newHours: NewHours;
   readonly #declared: Declared = (device, boot, kept) => this.#recorder.declare(device, boot, kept);
-  #lastReceived = 0;
+  readonly #receiveTimes: ReceiveTimes;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -152,6 +155,7 @@ export class Pipeline {
     );
     this.#inFlight = new InFlight(options, this.accounts);
     this.#clocks = options.clocks ?? new SensorClocks();
+    this.#receiveTimes = new ReceiveTimes(options.replica ?? null);
     this.feed = new LiveFeed(options.router.units.unitOf);
     this.#collector = new BufferCollector(options.maxInFlightBytes);
     const { store, logger } = options;
@@ -260,7 +264,7 @@ export class Pipeline {
     if (route !== null) route.messages[message.qos]++;
     const skipped = message.retain && route?.retained === 'skip';
     if (skipped) this.accounts.retainedSkipped++;
-    const received = this.#receiveTime();
+    const received = this.#receiveTimes.next();
     const { units } = this.#options.router;
     const context = {
       device,
@@ -325,7 +329,7 @@ export class Pipeline {
         ? new DecodeError('invalid_name', `${problem}: publish to a shorter topic`)
         : new DecodeError(reason, problem);
     const isAwaited = isAwaitedBy(origin, delivery);
-    this.#enter(delivery, error, this.#receiveTime());
+    this.#enter(delivery, error, this.#receiveTimes.next());
     if (isAwaited) this.#lanes.release();
   }
 
@@ -335,7 +339,7 @@ export class Pipeline {
    * @param client the login or address of the sender
    */
   deliver(message: RawMessage, client?: string): Promise<DeliveryDocument> {
-    const received = this.#receiveTime();
+    const received = this.#receiveTimes.next();
     const timed = (readings: readonly Reading[]) => this.#clocks.timed(readings, message.payload, false);
     const decoded = decodeMessage(this.#options.router, message, received, true, timed, this.#declared);
     return this.#deliver(message, decoded, received, false, client);
@@ -355,7 +359,7 @@ export class Pipeline {
 
   /** Stores relayed readings, which keep their times. Resolves with the counts when they are settled. */
   take(message: RawMessage, decoded: Decoded | DecodeError, client: string): Promise<DeliveryDocument> {
-    return this.#deliver(message, decoded, this.#receiveTime(), false, client);
+    return this.#deliver(message, decoded, this.#receiveTimes.next(), false, client);
   }
 
   #deliver(
@@ -433,15 +437,6 @@ export class Pipeline {
       },
       onBroken,
     });
-  }
-
-  /**
-   * The receive time, unique for each message. It becomes part of the identity of a reading without a time: two plain
-   * values of one metric in one microsecond would otherwise be one reading.
-   */
-  #receiveTime(): number {
-    this.#lastReceived = Math.max(now(), this.#lastReceived + 1);
-    return this.#lastReceived;
   }
 
   #enter(delivery: Delivery, decoded: readonly Reading[] | DecodeError, received: number): void {

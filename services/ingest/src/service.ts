@@ -121,6 +121,7 @@ function openPipeline(
   const register = (names: readonly string[]) => registerWithSite(store.devices, names);
   return new Pipeline({
     ...{ store, router, quarantine, spool, logger, maxInFlight, maxInFlightBytes, onStored, onBroken },
+    replica: config.shareGroup === null ? null : config.clientId,
     storeTrouble: () => store.trouble,
     sequences: ledgerFile.ledger,
     clocks: clocksFile.clocks,

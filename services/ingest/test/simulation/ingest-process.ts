@@ -184,6 +184,7 @@ export class IngestProcess {
     this.#retention = retentionOf(store, this.#options.holder, this.#options);
     const options: PipelineOptions = {
       store,
+      replica: isShared(this.#options) ? this.#options.holder : null,
       storeTrouble: () => store.trouble,
       router,
       quarantine: this.quarantine,
