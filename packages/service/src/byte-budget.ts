@@ -105,6 +105,8 @@ function busy(held: number): string {
 /** Answers before the body is complete, and closes the connection, because the rest of the body is not read. */
 function giveUp({ request, response }: Upload, status: number, title: string, detail: string): void {
   request.pause();
+  // Node reads the rest of a body after the answer. Without its end, no parser passes it to a handler.
+  request.removeAllListeners('end');
   if (response.headersSent) {
     request.socket.destroy();
     return;

@@ -39,6 +39,29 @@ test('bodies beyond the budget are answered with 503 until an answer frees memor
   assert.equal((await third).status, 200);
 });
 
+test('a refused body does not reach its handler, also when all of it has arrived', async (t) => {
+  const sizes: number[] = [];
+  const app = express();
+  const parse = express.raw({ type: () => true });
+  app.post('/', byteBudget(1500, 800), parse, ({ body }) => void sizes.push(body.length));
+  app.use(problemHandler(createLogger('test', 'silent')));
+  const server = await listen(app, '127.0.0.1', 0, 'the test');
+  t.after(() => server.close(0));
+  const send = (bytes: number) => {
+    const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true });
+    t.after(() => socket.destroy());
+    socket.on('error', () => {});
+    socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`);
+    return new Promise<string>((resolve) => void socket.once('data', (part) => resolve(part.toString())));
+  };
+  void send(601);
+  await until('the first', () => sizes.length === 1);
+  const refused = await Promise.all(Array.from({ length: 50 }, () => send(600)));
+  for (const answer of refused) assert.match(answer, /^HTTP\/1\.1 503 /);
+  await sleep(200);
+  assert.deepEqual(sizes, [601]);
+});
+
 test('stalled uploads do not block others, and one client cannot use all of the memory', async (t) => {
   const app = express();
   const parse = express.raw({ type: () => true });
