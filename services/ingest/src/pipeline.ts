@@ -30,7 +30,7 @@ import { RecentHistograms } from './recent-histograms.ts';
 import type { Router } from './routes.ts';
 import { SensorClocks } from './sensor-clocks.ts';
 import { SeriesFilter } from './series-filter.ts';
-import { NO_UNITS, unitsOf } from './series-units.ts';
+import { NO_UNITS, nameOf } from './series-units.ts';
 import type { Spool } from './spool.ts';
 import { Spooler } from './spooler.ts';
 
@@ -483,10 +483,8 @@ export class Pipeline {
     const kept = all ? readings : readings.filter((_, index) => !rejected.has(index) && !skipped.has(index));
     let units = NO_UNITS;
     if (batch.some((delivery) => delivery.units.length > 0)) {
-      units = unitsOf(
-        kept,
-        batch.flatMap((delivery) => delivery.units),
-      );
+      const stored = new Set(kept.map(nameOf));
+      units = batch.flatMap((delivery) => delivery.units).filter((unit) => stored.has(nameOf(unit)));
       await this.#storeUnits(units, !batch[0]!.replayed, patienceMs);
     }
     if (this.#options.onCommitted !== undefined) await this.#options.onCommitted(kept, units);

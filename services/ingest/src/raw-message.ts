@@ -19,7 +19,7 @@ import { type Part, type Selected, select } from './part.ts';
 import { decodeRelayed, RELAYED } from './relay/relayed-lines.ts';
 import type { Router } from './routes.ts';
 import { timedAtReceipt } from './sensor-clocks.ts';
-import { nameOf, unitsOf } from './series-units.ts';
+import { nameOf } from './series-units.ts';
 
 const PATH = 'POST /readings';
 /** The parameters of a request, with what is wrong with a value. */
@@ -111,9 +111,7 @@ export function decodeMessage(
   if (decoded instanceof DecodeError) return decoded;
   // The process that received relayed readings first has given them their times.
   const readings = message.format === RELAYED ? decoded : timed(decoded);
-  const selected = select(readings, message.part);
-  // A board can state any unit, and its key may be one for some devices.
-  return { ...selected, units: message.format === RELAYED ? unitsOf(selected.readings, units) : units };
+  return { ...select(readings, message.part), units };
 }
 
 /** Notes of a message that was noted before: its units can still be missing in the store. */

@@ -92,13 +92,3 @@ export class SeriesUnits {
 export function nameOf({ device, metric }: SeriesName): string {
   return `${device} ${metric}`;
 }
-
-/** The units of the series that readings have. */
-export function unitsOf(
-  readings: readonly SeriesName[],
-  units: readonly SeriesUnit[],
-): readonly SeriesUnit[] {
-  if (units.length === 0) return units;
-  const names = new Set(readings.map(nameOf));
-  return units.filter((unit) => names.has(nameOf(unit)));
-}

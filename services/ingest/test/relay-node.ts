@@ -9,6 +9,8 @@ import { DeliveryTurns } from '../src/delivery-turns.ts';
 import { Boards } from '../src/relay/boards.ts';
 import { relayOperations } from '../src/relay/operations.ts';
 import { Relay } from '../src/relay/relay.ts';
+import type { RelayAnswer, RelayRequest } from '../src/relay/relay-message.ts';
+import { type RelaySender, takeRelayed } from '../src/relay/take-relayed.ts';
 import { testPipeline } from './test-pipeline.ts';
 
 const logger = createLogger('test', 'silent');
@@ -21,6 +23,8 @@ export interface RelayNode {
   readonly relay: Relay | null;
   /** The batches that were committed. */
   readonly batches: readonly (readonly Reading[])[];
+  /** Takes a request without HTTP. */
+  take(request: RelayRequest, sender: RelaySender): Promise<RelayAnswer>;
   /** Stores readings and appends them to the logs of the relay, as the pipeline does. */
   commit(readings: readonly Reading[]): Promise<void>;
   /** Starts the HTTP server. */
@@ -89,6 +93,7 @@ export async function relayNode(
     relay,
     batches,
     shut,
+    take: (request, sender) => takeRelayed({ ...operations, beyond: () => [] }, request, sender),
     async open() {
       server = await listen(app, '127.0.0.1', port, 'the test');
     },

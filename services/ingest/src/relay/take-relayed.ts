@@ -6,7 +6,6 @@ import type { Pipeline } from '../pipeline.ts';
 import { checkTaking } from '../quarantine-steps.ts';
 import { type Decoded, decodeMessage, relayedMessage } from '../raw-message.ts';
 import type { Router } from '../routes.ts';
-import { unitsOf } from '../series-units.ts';
 import type { Boards, Counts } from './boards.ts';
 import { dayFigures } from './day-digest.ts';
 import { type DayOfDevice, MOST_NAMED, type RelayAnswer, type RelayRequest } from './relay-message.ts';
@@ -110,8 +109,7 @@ function within(limit: string | null, decoded: Decoded, refused: Refused): Decod
   }
   if (places.length === readings.length) return decoded;
   const part: Part = { of: readings.length, places };
-  const kept = places.map((place) => readings[place]!);
-  return { readings: kept, part, units: unitsOf(kept, units) };
+  return { readings: places.map((place) => readings[place]!), part, units };
 }
 
 /** What is not stored, because it is not of the sender's devices or the store refuses it. */

@@ -4,14 +4,11 @@ import { waitUntil } from '@tidegauge/process';
 import { DecodeError, type Device, now, type Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
 import { DAMAGED, type Store, StoreError } from '@tidegauge/storage';
-import type { Decoded } from '../../src/raw-message.ts';
 import { Comparison } from '../../src/relay/comparison.ts';
 import { dayFigures, dayOf } from '../../src/relay/day-digest.ts';
 import { encodeHeader, type RelayAnswer, readRelayAnswer } from '../../src/relay/relay-message.ts';
 import { decodeRelayed, encodeRelayed } from '../../src/relay/relayed-lines.ts';
 import { type CentreOptions, takeRelayed } from '../../src/relay/take-relayed.ts';
-import { Router } from '../../src/routes.ts';
-import { defaultRoutes } from '../../src/routes-file.ts';
 import { type RelayNode, readingsOf, relayNode, series } from '../relay-node.ts';
 
 const WAIT = { timeoutMs: 20_000 };
@@ -90,30 +87,19 @@ test('a key of some devices stores nothing of others, and what it may not send d
   assert.equal(await centre.store.devices.get('site-30'), null);
 });
 
-test('a key of some devices states no units of others, whose readings can be in the same batch', async (context) => {
-  const { store, boards } = await relayNode(context);
-  let taken: Decoded | null = null;
-  const take = async (_message: unknown, decoded: Decoded) => {
-    taken = decoded;
-    return { received: 1, stored: 1, duplicate: 0, quarantined: 0 };
-  };
-  const unit = (name: string) => `{"unit":"K","device":"${name}","metric":"temperature"}\n`;
-  const payload = Buffer.concat([
-    linesOf(series('site-3/a', 1, EPOCH)),
-    Buffer.from(unit('site-3/a') + unit('site-4')),
+test('a key of some devices states no units of others, which send readings at the same time', async (context) => {
+  const { store, take } = await relayNode(context);
+  const unit = (device: string) => ({ device, metric: 'temperature', unit: 'K' });
+  const units = ['site-3/a', 'site-4'].map(unit);
+  const stated = units.map(
+    ({ device, metric }) => `{"unit":"K","device":"${device}","metric":"${metric}"}\n`,
+  );
+  const lines = [...stated, ...encodeRelayed(series('site-3/a', 1, EPOCH))].map((line) => Buffer.from(line));
+  await Promise.all([
+    take({ header: HEADER, payload: Buffer.concat(lines) }, { client: 'limited', limit: 'site-3' }),
+    take({ header: HEADER, payload: linesOf(series('site-4', 1, EPOCH)) }, { client: 'other', limit: null }),
   ]);
-  await takeRelayed(
-    {
-      ...{ store, boards, beyond: () => [], router: new Router(defaultRoutes('durable')) },
-      pipeline: { full: false, trouble: null, stopping: false, take },
-    } as unknown as CentreOptions,
-    { header: HEADER, payload },
-    { client: 'board', limit: 'site-3' },
-  );
-  assert.deepEqual(
-    taken!.units.map(({ device }) => device),
-    ['site-3/a'],
-  );
+  assert.deepEqual(await store.readings.units(units), ['K', null]);
 });
 
 test('a request that is not of a board is refused, and undecodable lines are quarantined', async (context) => {
