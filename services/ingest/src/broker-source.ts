@@ -106,7 +106,7 @@ export class BrokerSource implements MessageSource, Origin {
   /** A broker keeps no messages of QoS 0 for a session without a connection. */
   #beginConnection(epoch: number): void {
     this.#epoch = epoch;
-    this.#pipeline!.connected();
+    this.#pipeline!.beginConnection();
   }
 
   #remember(current: readonly Subscription[]): void {

@@ -251,7 +251,7 @@ export class Pipeline {
   }
 
   /** Before the first message of a connection: others may have been missed since the last one. */
-  connected(): void {
+  beginConnection(): void {
     this.#options.router.forget();
   }
 

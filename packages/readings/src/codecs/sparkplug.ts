@@ -103,7 +103,6 @@ export class SparkplugDecoder implements StatefulDecoder {
     if (address === null) return { decoded: [], payload, reply: null };
     if (address instanceof DecodeError) return { decoded: address, payload, reply: null };
     const { kind, group, node, device } = address;
-    if (kind === 'NCMD' || kind === 'DCMD') return { decoded: [], payload, reply: null };
     const parsed = parseSparkplug(payload);
     if (parsed instanceof DecodeError) return { decoded: parsed, payload, reply: null };
     const key = `${group}/${node}`;
@@ -142,7 +141,6 @@ export class SparkplugDecoder implements StatefulDecoder {
   readonly replay: Decode = withoutExceptions((payload, context) => {
     const address = addressOf(context.topic ?? '');
     if (address === null || address instanceof DecodeError) return address ?? [];
-    if (address.kind === 'NCMD' || address.kind === 'DCMD') return [];
     const parsed = parseSparkplug(payload);
     return parsed instanceof DecodeError ? parsed : this.#read(address, parsed, context);
   });
@@ -198,14 +196,15 @@ export class SparkplugDecoder implements StatefulDecoder {
   }
 }
 
-/** The parts of a topic: section 4.1. Null for STATE messages. */
+/** The parts of a topic: section 4.1. Null for STATE messages and commands, which have no readings. */
 function addressOf(topic: string): Address | null | DecodeError {
   const [namespace, group = '', kind = '', node = '', device = '', ...rest] = topic.split('/');
   if (namespace === NAMESPACE && group === 'STATE') return null;
   const isKnown = (KINDS as readonly string[]).includes(kind);
   const hasDevice = kind.startsWith('D');
   const isWhole = group !== '' && node !== '' && rest.length === 0 && hasDevice === (device !== '');
-  if (namespace === NAMESPACE && isKnown && isWhole) return { group, kind: kind as Kind, node, device };
+  if (namespace === NAMESPACE && isKnown && isWhole)
+    return kind.endsWith('CMD') ? null : { group, kind: kind as Kind, node, device };
   return new DecodeError(
     'unsupported',
     `topic ${quote(topic)} is not of Sparkplug B: spBv1.0/<group>/<NBIRTH, NDATA, DBIRTH, …>/<node>[/<device>]`,

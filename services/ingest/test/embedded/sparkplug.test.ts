@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { startEmbeddedBroker } from '@tidegauge/lab';
 import { waitUntil } from '@tidegauge/process';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
@@ -22,21 +22,32 @@ function payload(seq: number, value: number, withName: boolean, timestamp = TIME
   return Buffer.from(message.uint32(0x18).uint64(seq).finish());
 }
 
-test('an edge node receives a rebirth request, and what it sent before its birth can be replayed', async (context) => {
+/** A directory for ingest, with a route for Sparkplug. */
+async function makeSettings(): Promise<{ readonly DATA_DIR: string; readonly ROUTES: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-sparkplug-'));
   const routes = join(directory, 'routes.yml');
   await writeFile(routes, '- topic: spBv1.0/#\n  format: sparkplug-b\n');
+  return { DATA_DIR: directory, ROUTES: routes };
+}
+
+/** A broker, ingest with a SQLite file, and the connection of an edge node. */
+async function startPlant(context: TestContext) {
+  const settings = await makeSettings();
+  const store = `sqlite:${join(settings.DATA_DIR, 'store.db')}`;
   const broker = await startEmbeddedBroker({ port: 0 });
-  const store = `sqlite:${join(directory, 'store.db')}`;
-  const env = { STORE: store, BROKER: broker.url, DATA_DIR: directory, ROUTES: routes };
-  const ingest = await startIngestProcess(env);
-  const node = await mqtt.connectAsync(broker.url);
+  const ingest = await startIngestProcess({ ...settings, STORE: store, BROKER: broker.url });
+  const plant = { store, ingest, broker, node: await mqtt.connectAsync(broker.url) };
   context.after(async () => {
-    await node.endAsync(true);
+    await plant.node.endAsync(true);
     await ingest.kill();
-    await broker.close();
-    await rm(directory, { recursive: true });
+    await plant.broker.close();
+    await rm(settings.DATA_DIR, { recursive: true });
   });
+  return plant;
+}
+
+test('an edge node receives a rebirth request, and what it sent before its birth can be replayed', async (context) => {
+  const { store, ingest, node } = await startPlant(context);
   const commands: { topic: string; text: string }[] = [];
   node.on('message', (topic, bytes) => commands.push({ topic, text: bytes.toString('latin1') }));
   await node.subscribeAsync('spBv1.0/plant/NCMD/press');
@@ -79,30 +90,19 @@ test('an edge node receives a rebirth request, and what it sent before its birth
 });
 
 test('after a new connection, a message is not read with births of before', async (context) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-sparkplug-'));
-  const routes = join(directory, 'routes.yml');
-  await writeFile(routes, '- topic: spBv1.0/#\n  format: sparkplug-b\n');
-  let broker = await startEmbeddedBroker({ port: 0 });
-  const env = { STORE: 'null:', BROKER: broker.url, DATA_DIR: directory, ROUTES: routes };
-  const ingest = await startIngestProcess(env);
-  let node = await mqtt.connectAsync(broker.url);
-  context.after(async () => {
-    await node.endAsync(true);
-    await ingest.kill();
-    await broker.close();
-    await rm(directory, { recursive: true });
-  });
+  const plant = await startPlant(context);
+  const { ingest, node, broker } = plant;
   await node.publishAsync('spBv1.0/plant/NBIRTH/press', payload(0, 1, true), { qos: 0 });
   await node.publishAsync('spBv1.0/plant/NDATA/press', payload(1, 2, false), { qos: 0 });
   await settled(ingest);
   await node.endAsync(true);
   await broker.close();
-  broker = await startEmbeddedBroker({ port: Number(new URL(broker.url).port) });
-  node = await mqtt.connectAsync(broker.url);
+  plant.broker = await startEmbeddedBroker({ port: Number(new URL(broker.url).port) });
+  plant.node = await mqtt.connectAsync(broker.url);
   await waitUntil(
     'the message',
     async () => {
-      await node.publishAsync('spBv1.0/plant/NDATA/press', payload(2, 3, false), { qos: 0 });
+      await plant.node.publishAsync('spBv1.0/plant/NDATA/press', payload(2, 3, false), { qos: 0 });
       return (await ingest.ledger()).readings.quarantined > 0;
     },
     { timeoutMs: 10_000 },
@@ -110,13 +110,10 @@ test('after a new connection, a message is not read with births of before', asyn
 });
 
 test('a share group is refused, because each member would miss messages', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-sparkplug-'));
-  const routes = join(directory, 'routes.yml');
-  await writeFile(routes, '- topic: spBv1.0/#\n  format: sparkplug-b\n');
-  const env = { STORE: 'null:', DATA_DIR: directory, ROUTES: routes, SHARE_GROUP: 'ingest' };
+  const settings = await makeSettings();
   await assert.rejects(
-    startIngestProcess(env),
+    startIngestProcess({ ...settings, STORE: 'null:', SHARE_GROUP: 'ingest' }),
     /SHARE_GROUP is ingest, but the route default reads sparkplug-b/,
   );
-  await rm(directory, { recursive: true });
+  await rm(settings.DATA_DIR, { recursive: true });
 });
