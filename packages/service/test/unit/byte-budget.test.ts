@@ -13,11 +13,9 @@ async function until(what: string, isTrue: () => boolean): Promise<void> {
 
 test('bodies beyond the budget are answered with 503 until an answer frees memory', async (t) => {
   const answers: (() => void)[] = [];
-  let closed = 0;
   const app = express();
   app.post('/', byteBudget(1500, 800), express.raw({ type: () => true }), (_request, response) => {
     answers.push(() => response.json({}));
-    response.once('close', () => closed++);
   });
   app.use(problemHandler(createLogger('test', 'silent')));
   const server = await listen(app, '127.0.0.1', 0, 'the test');
@@ -31,8 +29,6 @@ test('bodies beyond the budget are answered with 503 until an answer frees memor
   assert.equal(second.headers.get('Retry-After'), '1');
   answers[0]!();
   assert.equal((await first).status, 200);
-  // A client can have an answer before the server has closed it.
-  await until('its memory is free', () => closed === 1);
   const third = send();
   await until('the third', () => answers.length === 2);
   answers[1]!();
