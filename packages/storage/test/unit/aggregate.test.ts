@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Reading, ReadingValue } from '@tidegauge/readings';
+import fc from 'fast-check';
 import { reading } from '../../conformance/data.ts';
-import { BucketFolds } from '../../src/aggregate.ts';
+import { addFigures, addValue, BucketFolds, figuresOf, foldOf } from '../../src/aggregate.ts';
 import { eachNumber } from '../../src/rollups/numbers.ts';
 
 async function* rows(...values: [time: number, value: ReadingValue][]) {
@@ -41,5 +42,36 @@ describe('buckets', () => {
   test('overflows to infinity, not to NaN', async () => {
     const [bucket] = await foldBuckets(rows([0, 1.7e308], [1, 1.7e308]), 10);
     assert.equal(bucket?.sum, Number.POSITIVE_INFINITY);
+  });
+});
+
+describe('figures', () => {
+  /** The figures of values, as one sum. */
+  function figures([first, ...others]: readonly number[]) {
+    const fold = foldOf(first!);
+    for (const value of others) addValue(fold, value);
+    return figuresOf(fold);
+  }
+
+  const integers = fc.array(fc.integer(), { minLength: 1, maxLength: 50 });
+
+  test('of parts are those of the whole', () => {
+    fc.assert(
+      fc.property(integers, fc.array(integers, { maxLength: 10 }), (first, others) => {
+        const fold = { ...figures(first), lost: 0 };
+        for (const other of others) addFigures(fold, figures(other));
+        assert.deepEqual(figuresOf(fold), figures([first, ...others].flat()));
+      }),
+    );
+  });
+
+  test('of parts that are infinite in opposite directions stay infinite', () => {
+    const [high, low] = [figures([1.7e308, 1.7e308]), figures([-1.7e308, -1.7e308])];
+    const fold = { ...high, lost: 0 };
+    addFigures(fold, low);
+    assert.deepEqual(figuresOf(fold), {
+      ...{ count: 4, min: -1.7e308, max: 1.7e308 },
+      ...{ mean: Number.POSITIVE_INFINITY, sum: Number.POSITIVE_INFINITY },
+    });
   });
 });
