@@ -61,9 +61,11 @@ export function* encodeRelayed(
 export function decodeRelayed(payload: Uint8Array, notes?: Notes): readonly Reading[] | DecodeError {
   const readings: Reading[] = [];
   const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
-  for (const [index, line] of text.split('\n').entries()) {
+  let number = 0;
+  for (const line of linesOf(text)) {
+    number++;
     if (line === '') continue;
-    const position = `line ${index + 1}`;
+    const position = `line ${number}`;
     if (line.startsWith(UNIT)) {
       const unit = unitOf(line);
       if (unit === null) return new DecodeError('malformed', 'a line is no unit of a series', position);
@@ -74,10 +76,25 @@ export function decodeRelayed(payload: Uint8Array, notes?: Notes): readonly Read
     if (reading === null) return new DecodeError('malformed', 'a line is no relayed reading', position);
     const problem = readingProblem(reading, false);
     if (problem !== null) return new DecodeError('invalid_value', problem, position);
+    if (readings.length === MAX_READINGS_PER_PAYLOAD)
+      return new DecodeError(
+        'too_many_readings',
+        `at most ${readings.length} readings in a request`,
+        position,
+      );
     readings.push(reading);
   }
-  if (readings.length <= MAX_READINGS_PER_PAYLOAD) return readings;
-  return new DecodeError('too_many_readings', `${readings.length} readings in one request of a relay`);
+  return readings;
+}
+
+/** One after the other: an array of all lines takes many times the size of a body of line feeds. */
+function* linesOf(text: string): Generator<string> {
+  let from = 0;
+  for (let to = text.indexOf('\n'); to !== -1; to = text.indexOf('\n', from)) {
+    yield text.slice(from, to);
+    from = to + 1;
+  }
+  yield text.slice(from);
 }
 
 function unitOf(line: string): SeriesUnit | null {

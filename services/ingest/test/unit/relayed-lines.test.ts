@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DecodeError, MAX_TEXT_LENGTH, MAX_TIME, QUALITIES, type Reading } from '@tidegauge/readings';
+import {
+  DecodeError,
+  MAX_READINGS_PER_PAYLOAD,
+  MAX_TEXT_LENGTH,
+  MAX_TIME,
+  QUALITIES,
+  type Reading,
+} from '@tidegauge/readings';
 import fc from 'fast-check';
 import { decodeRelayed, encodeRelayed } from '../../src/relay/relayed-lines.ts';
 
@@ -85,4 +92,16 @@ test('what no board sends is an error with its line, and never an exception', ()
     assert.equal(found.position, 'line 2', line);
   }
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void decodeRelayed(bytes)));
+});
+
+test('the readings of a request are bounded while they are read', () => {
+  const line = encoded([
+    { device: 'a', metric: 'm', time: 1, value: 1, received: 2, boot: null, seq: null, quality: 'ok' },
+  ]);
+  const most = Buffer.concat(Array.from({ length: MAX_READINGS_PER_PAYLOAD }, () => line));
+  assert.equal((decodeRelayed(most) as readonly Reading[]).length, MAX_READINGS_PER_PAYLOAD);
+  const found = decodeRelayed(Buffer.concat([most, line, Buffer.from('never read')]));
+  assert.ok(found instanceof DecodeError);
+  assert.equal(found.reason, 'too_many_readings');
+  assert.equal(found.position, `line ${MAX_READINGS_PER_PAYLOAD + 1}`);
 });
