@@ -36,7 +36,7 @@ export const LARGEST_TRIED = 64 * 1024;
 const NUMBER_OR_TEXT = 'values of the mapping, number or text';
 /** Fields that name the sender, and fields that name the metric. */
 const DEVICE_FIELDS =
-  /^(?:.*(?:device|sensor|node|station).*|id|.*_id|mac|address|serial.*|sn|name|host|hostname|eui|deveui)$/i;
+  /device|sensor|node|station|_id$|^serial|^(?:id|mac|address|sn|name|host|hostname|eui|deveui)$/i;
 const METRIC_FIELDS = /^(?:name|metric|type|kind|sensor|measurement|key|label|n)$/i;
 
 /** Fields that name a part of a site, also with a number. */

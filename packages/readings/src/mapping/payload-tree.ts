@@ -22,8 +22,7 @@ const TEXT_OR_NON_NUMBER = /"(?:[^"\\]|\\.)*(?:"|$)|[+-]?\b(?:NaN|nan|Infinity|i
 export function parsePayload(payload: Uint8Array, notes: Notes | undefined): unknown {
   if (!startsJson(payload)) {
     const text = decodeUtf8(payload);
-    // A text of C ends in NULs.
-    return text instanceof DecodeError ? text : new BareText(text.replace(/\0+$/, '').trim());
+    return text instanceof DecodeError ? text : new BareText(withoutLastNuls(text).trim());
   }
   const root = parseJson(payload, notes);
   if (!(root instanceof DecodeError)) return keepDigits(payload, root, notes, mayBeTime);
@@ -51,6 +50,13 @@ function withoutNonNumbers(text: string): string | null {
     from = index + match.length;
   }
   return from === 0 ? null : [...parts, text.slice(from)].join('null');
+}
+
+/** A text of C ends in NULs. A regular expression would try each NUL of a text with others after them. */
+function withoutLastNuls(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '\0') end--;
+  return text.slice(0, end);
 }
 
 /** Whether the first byte that is not white space begins an object, an array or a text of JSON. */

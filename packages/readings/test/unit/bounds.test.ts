@@ -8,6 +8,7 @@ import {
   compileInfluxNames,
   compileMapping,
   DecodeError,
+  formats,
   jsonTooLarge,
   SparkplugDecoder,
 } from '@tidegauge/readings';
@@ -28,6 +29,42 @@ describe('the memory of a decoder', () => {
     const options = ['--max-semi-space-size=8', '--max-old-space-size=48'];
     const { stdout } = await promisify(execFile)(process.execPath, [...options, program, String(MIB)]);
     assert.equal(stdout, 'done\n');
+  });
+});
+
+describe('the time of a decoder', () => {
+  it('grows with the payload, whatever is repeated in it', () => {
+    const units = [
+      ...'\0 \t\n\r"\'\\{}[]:;,.=+-_/~019aAexé語!<$\u202f',
+      '1 ',
+      '1,',
+      'a ',
+      'a=1 ',
+      '\\"',
+      '"a":',
+      '\r\n',
+    ];
+    const decoders = [formats.auto!, compileMapping({ values: { '*': 'auto' } })];
+    for (const unit of units) {
+      for (const [head, tail] of [
+        ['', 'x'],
+        ['1', ' 1'],
+        ['a=1', '1'],
+        ['{"a":"', '"}'],
+      ]) {
+        // With the square of it, one of these takes a minute.
+        const text = `${head}${unit.repeat(200_000 / unit.length)}${tail}`;
+        for (const decode of decoders) decode(Buffer.from(text), CONTEXT);
+      }
+    }
+  });
+
+  it('grows with the spaces between names and numbers', () => {
+    const text = Buffer.from(`a=1${' '.repeat(8180)}1`);
+    const begun = process.cpuUsage();
+    for (let times = 0; times < 10; times++) formats.auto!(text, CONTEXT);
+    // With the square of it, it takes 5 s.
+    assert.ok(process.cpuUsage(begun).user < 1e6);
   });
 });
 
