@@ -9,8 +9,7 @@ import type { Reading } from '../reading.ts';
 import { readFlatRecord } from './flat-record.ts';
 import { firstByte } from './forms/form.ts';
 import { decodeForm } from './forms/index.ts';
-import { pairs } from './forms/pairs.ts';
-import { decodeInflux } from './influx.ts';
+import { influxDecoder } from './influx.ts';
 import { LIKELY_TIME, readJson } from './json.ts';
 import { parseJson } from './parse-json.ts';
 import { decodePlain } from './plain.ts';
@@ -25,8 +24,8 @@ import { keepDigits, noteRounded } from './whole-numbers.ts';
 
 /** Every line of line protocol has a field, and no plain value has this character. */
 const EQUALS = 0x3d;
-const SPACE = 0x20;
-const COMMA = 0x2c;
+/** `T=21.5 state=true` is names and values, and no line whose measurement is `T=21.5`. */
+const decodeLines = influxDecoder({ refusesPairs: true });
 const PLAIN_MAPPING = new Mapping({});
 
 /**
@@ -116,21 +115,13 @@ function decodeAnyPlain(payload: Uint8Array, context: DecodeContext): Result {
   const strict = decodePlain(payload, context);
   if (!(strict instanceof DecodeError) || strict.reason === 'empty_payload') return strict;
   if (looksLikeSenmlCbor(payload)) return decodeSenmlCbor(payload, context);
-  if (strict.reason === 'malformed' && payload.includes(EQUALS) && !beginsWithPair(payload)) {
-    const lines = decodeInflux(payload, context);
+  if (strict.reason === 'malformed' && payload.includes(EQUALS)) {
+    const lines = decodeLines(payload, context);
     if (!(lines instanceof DecodeError) || lines.reason !== 'malformed') return lines;
   }
   const text = decodeUtf8(payload);
   if (text instanceof DecodeError) return strict;
   return preferred(strict, PLAIN_MAPPING.read(new BareText(text.trim()), context));
-}
-
-/** Whether `=` comes before a space and a comma: `T=21.5 H=45` is names and numbers, and no line with that measurement. */
-function beginsWithPair(payload: Uint8Array): boolean {
-  const equals = payload.indexOf(EQUALS);
-  const space = payload.indexOf(SPACE);
-  const comma = payload.indexOf(COMMA);
-  return (space === -1 || equals < space) && (comma === -1 || equals < comma) && pairs.read(payload) !== null;
 }
 
 /**

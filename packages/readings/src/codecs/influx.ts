@@ -40,6 +40,8 @@ export interface InfluxOptions {
   readonly names?: InfluxNames;
   /** The database or bucket of an HTTP request. */
   readonly database?: string | null;
+  /** Whether a measurement with `=` is refused: a payload whose format is not known has names and values then. */
+  readonly refusesPairs?: boolean;
 }
 
 const DEFAULT_NAMES = compileInfluxNames();
@@ -47,6 +49,7 @@ const DEFAULT_NAMES = compileInfluxNames();
 const LONGEST_NOTED = 64;
 /** Lines that are reported for one payload. */
 const MOST_REPORTED = 10;
+const UNESCAPED_EQUALS = /(?<!\\)=/;
 /** Lines in one step of `splitLinesInSteps`: some milliseconds of work. */
 const LINES_AT_ONCE = 1000;
 
@@ -195,6 +198,17 @@ function readLine(
   const point = parsePoint(source);
   if (typeof point === 'string') {
     return new DecodeError('malformed', `unable to parse ${quote(source)}: ${point}`, `line ${line}`);
+  }
+  if (
+    options.refusesPairs === true &&
+    !(point instanceof DecodeError) &&
+    UNESCAPED_EQUALS.test(point.measurement)
+  ) {
+    return new DecodeError(
+      'malformed',
+      `unable to parse ${quote(source)}: = in the measurement`,
+      `line ${line}`,
+    );
   }
   const error = point instanceof DecodeError ? point : readPoint(point, options, context, into);
   return error === null ? null : error.at(`line ${line}`);

@@ -53,7 +53,7 @@ function stateIn(text: string, kind: MetricPlan['kind']): number | null {
 /** Whether a text stays one, whatever it is. */
 function isKept(text: string, { metric, kind }: MetricPlan): boolean {
   if (kind === 'as-is' || kind === 'text') return true;
-  return (kind === 'auto' || kind === 'json') && isVersion(metric, text);
+  return (kind === 'auto' || kind === 'json' || kind === 'any') && isVersion(metric, text);
 }
 
 function readString(text: string, plan: MetricPlan): FieldValue | Skipped {

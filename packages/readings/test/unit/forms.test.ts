@@ -164,6 +164,11 @@ describe('a payload in another form', () => {
       'temp=21.5&temp=22': /names and values.* twice/,
       'temp: 21.5 °C\nhum: 45 %': /names and values/,
       'T=21.5,H=45,OK': /names and values/,
+      'temp=21.5 state=true': /names and values/,
+      'temp=21.5 hum=45 1795262400': /names and values/,
+      'T=21.5C H=45': /names and values/,
+      'time=12:30 temp=21.5': /names and values/,
+      'm f=1\ntemp=21.5 hum=45': /unable to parse|names and values/,
     };
     for (const [payload, message] of Object.entries(named)) {
       const error = refuse('auto', payload);
