@@ -91,6 +91,26 @@ function label(field: string | null): string {
   return field === null ? 'the payload' : quote(field);
 }
 
+/**
+ * The error of readings of one message with two values of one series at one time, because one would replace the other;
+ * `null` without them.
+ */
+export function replacedIn(readings: readonly Reading[]): DecodeError | null {
+  if (readings.length === 1) return null;
+  const values = new Map<string, ReadingValue>();
+  for (const { device, metric, time, value } of readings) {
+    const identity = `${device} ${metric} ${time}`;
+    if (values.has(identity) && values.get(identity) !== value) {
+      return new DecodeError(
+        'invalid_time',
+        `a second ${device} ${metric} of the same time, with another value, would overwrite the first; give each its time`,
+      );
+    }
+    values.set(identity, value);
+  }
+  return null;
+}
+
 /** The position of a record in a DecodeError. */
 export function recordPosition(index: number, count: number): string {
   return `record ${index + 1} of ${count}`;

@@ -4,6 +4,7 @@ import {
   makeReading,
   readValue,
   recordPosition,
+  replacedIn,
   timeProblem,
   tooManyReadings,
 } from '../make-reading.ts';
@@ -88,7 +89,7 @@ export function readPack(
     if (error !== null) return error.at(recordPosition(one.index, records.length));
   }
   if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
-  return replaced(readings) ?? readings;
+  return replacedIn(readings) ?? readings;
 }
 
 /** The records that have a measurement, with the base values of those before them (RFC 8428 section 4.6). */
@@ -116,23 +117,6 @@ function namesWithManyUnits(resolved: readonly Resolved[]): ReadonlySet<string> 
     else if (first !== unit) names.add(name);
   }
   return names;
-}
-
-/** The error of a pack with two values of one series at one time, because one would replace the other; null without them. */
-function replaced(readings: readonly Reading[]): DecodeError | null {
-  if (readings.length === 1) return null;
-  const values = new Map<string, ReadingValue>();
-  for (const { device, metric, time, value } of readings) {
-    const identity = `${device} ${metric} ${time}`;
-    if (values.has(identity) && values.get(identity) !== value) {
-      return new DecodeError(
-        'invalid_time',
-        `a second ${device} ${metric} of the same time, with another value, would overwrite the first; give each its time "t"`,
-      );
-    }
-    values.set(identity, value);
-  }
-  return null;
 }
 
 function applyBase(base: Base, record: SenmlRecord, first: boolean): DecodeError | null {

@@ -13,7 +13,8 @@ const METRIC_BYTES = 200;
 
 /** The metrics of one device, or of the node itself, by alias and by name. */
 interface Birth {
-  readonly byAlias: Map<bigint, BirthNames>;
+  /** Null: several metrics have the alias, which is not allowed, so it names none of them. */
+  readonly byAlias: Map<bigint, BirthNames | null>;
   readonly byName: Map<string, BirthNames>;
   readonly bytes: number;
 }
@@ -103,13 +104,13 @@ export class SparkplugNodes {
     const node = group?.nodes.get(key);
     if (group === undefined || node === undefined) return;
     this.endDevice(key, device);
-    const byAlias = new Map<bigint, BirthNames>();
+    const byAlias = new Map<bigint, BirthNames | null>();
     const byName = new Map<string, BirthNames>();
     let bytes = DEVICE_BYTES + 2 * device.length;
     for (const { name, alias, type } of metrics) {
       if (name === null) continue;
       const names = { name, type };
-      if (alias !== null) byAlias.set(alias, names);
+      if (alias !== null) byAlias.set(alias, byAlias.has(alias) ? null : names);
       byName.set(name, names);
       bytes += METRIC_BYTES + 2 * name.length;
     }

@@ -11,6 +11,7 @@ import {
   MAX_READINGS_PER_PAYLOAD,
   makeReading,
   readText,
+  replacedIn,
   timeProblem,
   tooManyReadings,
 } from '../make-reading.ts';
@@ -182,7 +183,7 @@ export class SparkplugDecoder implements StatefulDecoder {
       if (found instanceof DecodeError) return found.at(position);
       readings.push(...found);
     }
-    return readings.length > most ? tooManyReadings(readings.length) : readings;
+    return checked(readings, most);
   }
 
   #rebirth(key: string, { group, node }: Address, received: number): StatefulResult['reply'] {
@@ -194,6 +195,10 @@ export class SparkplugDecoder implements StatefulDecoder {
       payload: rebirthCommand(Math.floor(received / 1000)),
     };
   }
+}
+
+function checked(readings: readonly Reading[], most: number): readonly Reading[] | DecodeError {
+  return readings.length > most ? tooManyReadings(readings.length) : (replacedIn(readings) ?? readings);
 }
 
 /** The parts of a topic: section 4.1. Null for STATE messages and commands, which have no readings. */

@@ -172,6 +172,24 @@ describe('Sparkplug B', () => {
     assert.deepEqual(decoder.replay(payload, { ...NAMELESS, topic, received: found!.received }), decoded);
   });
 
+  it('never gives one alias the value of another metric, or one time two values', () => {
+    const { readings, refused, replies } = host();
+    const birth = encode(0, [
+      { name: 'a', alias: 1, datatype: 9, float_value: 1 },
+      { name: 'b', alias: 1, datatype: 9, float_value: 2 },
+    ]);
+    assert.equal(readings(topicOf('NBIRTH'), birth).length, 3);
+    assert.equal(refused(topicOf('NDATA'), encode(1, [{ alias: 1, float_value: 5 }])).reason, 'no_birth');
+    assert.equal(replies.length, 1);
+    const data = (first: number, second: number) =>
+      encode(2, [
+        { name: 'a', float_value: first },
+        { name: 'a', float_value: second },
+      ]);
+    assert.match(refused(topicOf('NDATA'), data(5, 6)).message, /a second .* a of the same time/);
+    assert.equal(readings(topicOf('NDATA'), data(5, 5)).length, 2);
+  });
+
   it('stores the quality of metrics', () => {
     const { readings, refused } = host();
     const properties = (value: Metric) => ({ keys: ['Quality'], values: [value] });
