@@ -39,8 +39,9 @@ export class Client<C extends ClientMember> implements ClientHandle {
   readonly name: string;
   /** Open connections; those that were read after a hold come last. */
   readonly connections = new Set<C>();
-  /** Messages that the application has not acknowledged. */
+  /** Messages and wills that the application has not acknowledged. */
   unacknowledged = 0;
+  readonly #onResume: () => void;
   #paused = false;
   /** Whether others come first now, because its packets took long. */
   #isResting = false;
@@ -54,8 +55,14 @@ export class Client<C extends ClientMember> implements ClientHandle {
   #controls = 0;
   #controlBytes = 0;
 
-  constructor(name: string) {
+  /** @param onResume called when it may be read again */
+  constructor(name: string, onResume: () => void = () => {}) {
     this.name = name;
+    this.#onResume = onResume;
+  }
+
+  get isPaused(): boolean {
+    return this.#paused;
   }
 
   /** Whether nothing is read from the connection now. */
@@ -76,6 +83,7 @@ export class Client<C extends ClientMember> implements ClientHandle {
   resume(): void {
     this.#paused = false;
     this.refreshHold();
+    this.#onResume();
   }
 
   refreshHold(): void {

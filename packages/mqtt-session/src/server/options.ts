@@ -125,8 +125,8 @@ export interface ServerHandlers {
   onMessage(message: InboundMessage, connection: ClientConnection): void;
   /** A message that is too large, or whose topic is too long. Acknowledge it as others. */
   onUndecodable(message: UndecodableMessage, connection: ClientConnection): void;
-  /** The will of a client whose connection broke. It is not acknowledged. */
-  onWill(message: InboundMessage): void;
+  /** The will of a client whose connection broke. Call `settled` when it is stored: the client exists until then. */
+  onWill(message: InboundMessage, client: ClientHandle, settled: () => void): void;
   /** Something that an operator can need. Called for each refusal, so bound what is logged. */
   onRefused(event: {
     readonly reason: EndReason | 'subscribe' | 'denied' | 'will';

@@ -23,6 +23,7 @@ import { PartialPackets } from './partial-packets.ts';
 import { type ConnectionHost, SensorConnection } from './sensor-connection.ts';
 import { Sessions } from './sessions.ts';
 import { Subscribers } from './subscribers.ts';
+import { WaitingWills } from './waiting-wills.ts';
 
 /** An address to listen on. */
 export interface Listener {
@@ -36,9 +37,6 @@ export interface Listener {
 const SWEEP_MS = 1000;
 const KEEP_ALIVE_PROBE_MS = 60_000;
 const SESSIONS_PER_CONNECTION = 10;
-/** Bytes of wills that become due during a pause, and of each besides its topic and payload. */
-const MAX_WAITING_WILL_BYTES = 1024 * 1024;
-const WILL_BYTES = 400;
 
 /**
  * TLS handshakes and logins at the same time. Each can take 100 KiB, and the message of another client can wait for all of
@@ -144,10 +142,7 @@ export class SensorServer implements ConnectionHost {
   readonly #partial: PartialPackets<SensorConnection>;
   #dirty: SensorConnection[] = [];
   readonly #clientOf: (address: string) => string;
-  // Wills that became due during a pause.
-  #wills: { readonly will: Will; readonly client: string }[] = [];
-  #willBytes = 0;
-  readonly #willBytesOf = new Map<string, number>();
+  readonly #wills = new WaitingWills();
   #paused = false;
   #isListening = false;
   #sweep: NodeJS.Timeout | undefined;
@@ -226,12 +221,6 @@ export class SensorServer implements ConnectionHost {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    const wills = this.#wills;
-    this.#wills = [];
-    this.#willBytes = 0;
-    this.#willBytesOf.clear();
-    // The application may pause again, and the rest waits.
-    for (const { will, client } of wills) this.#publishWill(will, client);
     // Another client comes first after the next pause.
     const clients = [...this.#clients];
     const [first] = clients;
@@ -240,6 +229,7 @@ export class SensorServer implements ConnectionHost {
       this.#clients.set(...first);
     }
     for (const [, client] of clients) client.refreshHold();
+    for (const name of this.#wills.clients) this.#passOnWaiting(this.#clientNamed(name));
   }
 
   /**
@@ -276,7 +266,7 @@ export class SensorServer implements ConnectionHost {
     this.#entrance.close();
     await Promise.all(closed);
     this.sessions.clear();
-    this.#wills = [];
+    this.#wills.clear();
   }
 
   flushSoon(connection: SensorConnection): void {
@@ -291,7 +281,7 @@ export class SensorServer implements ConnectionHost {
   }
 
   join(connection: SensorConnection, name: string): EndReason | null {
-    const client = this.#clients.get(name) ?? new Client(name);
+    const client = this.#clientNamed(name);
     const { maxConnections, maxConnectionsPerClient } = this.limits;
     const own = client.connections.size;
     if (own >= maxConnectionsPerClient) return 'connections_of_client';
@@ -303,7 +293,6 @@ export class SensorServer implements ConnectionHost {
       if (most.connections.size < own + 2) return 'connections';
       most.idlest!.makePlace();
     }
-    this.#clients.set(name, client);
     client.connections.add(connection);
     connection.client = client;
     this.#joined += 1;
@@ -429,28 +418,47 @@ export class SensorServer implements ConnectionHost {
     this.handlers.onRefused({ reason, address, user: null, clientId: null, detail });
   }
 
+  #clientNamed(name: string): Client<SensorConnection> {
+    const known = this.#clients.get(name);
+    if (known !== undefined) return known;
+    const client = new Client<SensorConnection>(name, () => this.#passOnWaiting(client));
+    this.#clients.set(name, client);
+    return client;
+  }
+
   /**
-   * Passes a will on. Connections can end while nothing is read, so their wills wait then. They have no
-   * acknowledgement, so those without room are left out. A client has as much room as is free.
+   * Passes a will on. While nothing is read from its client, it waits, as messages of the client do. It has no
+   * acknowledgement, so one without room is left out.
    */
-  #publishWill(will: Will, client: string): void {
-    const { topic, payload } = will;
-    const size = topic.length + payload.length;
-    if (this.#paused) {
-      const bytes = WILL_BYTES + 2 * size;
-      const ofClient = (this.#willBytesOf.get(client) ?? 0) + bytes;
-      if (ofClient > MAX_WAITING_WILL_BYTES - this.#willBytes) {
-        const detail = `no room for a will on ${topic}`;
-        this.handlers.onRefused({ reason: 'will', address: '', user: null, clientId: null, detail });
-        return;
-      }
-      this.#willBytes += bytes;
-      this.#willBytesOf.set(client, ofClient);
-      this.#wills.push({ will, client });
-      return;
+  #publishWill(will: Will, name: string): void {
+    const client = this.#clientNamed(name);
+    if (!this.#paused && !client.isPaused) this.#passOn(will, client);
+    else if (!this.#wills.add(name, will)) {
+      const detail = `no room for a will on ${will.topic}`;
+      this.handlers.onRefused({ reason: 'will', address: '', user: null, clientId: null, detail });
     }
+  }
+
+  /** Passes on the wills of a client that wait, until nothing is read from it again. */
+  #passOnWaiting(client: Client<SensorConnection>): void {
+    while (!this.#paused && !client.isPaused) {
+      const will = this.#wills.take(client.name);
+      if (will === undefined) return;
+      this.#passOn(will, client);
+    }
+  }
+
+  #passOn({ topic, payload }: Will, client: Client<SensorConnection>): void {
+    const size = topic.length + payload.length;
     this.stats.wills += 1;
-    this.handlers.onWill(new InboundMessage(0, topic, 0, null, payload, 0, payload.length, size));
+    client.unacknowledged += 1;
+    this.handlers.onWill(
+      new InboundMessage(0, topic, 0, null, payload, 0, payload.length, size),
+      client,
+      () => {
+        client.unacknowledged -= 1;
+      },
+    );
   }
 }
 

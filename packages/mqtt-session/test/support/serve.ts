@@ -24,6 +24,7 @@ export async function serve(
     user = async () => ANYONE,
     clientOf = (address) => address,
     onMessage = () => {},
+    onWill = () => {},
   }: {
     limits?: Partial<ServerLimits>;
     isAutomatic?: boolean;
@@ -31,6 +32,8 @@ export async function serve(
     clientOf?: (address: string) => string;
     /** Called for each message. */
     onMessage?: () => void;
+    /** Called with the client of each will. */
+    onWill?: (client: string) => void;
   } = {},
 ) {
   const messages: { message: InboundMessage; connection: ClientConnection }[] = [];
@@ -46,7 +49,11 @@ export async function serve(
       authenticate: user,
       onMessage: take,
       onUndecodable: take,
-      onWill: ({ topic, payload }) => void wills.push(`${topic} ${payload}`),
+      onWill: ({ topic, payload }, { name }, settled) => {
+        wills.push(`${topic} ${payload}`);
+        onWill(name);
+        settled();
+      },
       onRefused: ({ reason }) => void refused.push(reason),
     },
     limits,

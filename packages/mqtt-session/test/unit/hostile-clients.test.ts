@@ -142,6 +142,55 @@ test('wills that become due while nothing is read wait, with a bound in bytes', 
   assert.equal(server.stats.wills, 301 - left);
 });
 
+test('wills of a client that is not read wait, and those of others do not', async (context) => {
+  const { port, server, messages, received, wills, refused } = await serve(context, {
+    user: async ({ username }) => ({ ...ANYONE, name: username }),
+  });
+  const as = (username: string, clientId: string, text: string) => ({
+    ...{ clientId, username, password: Buffer.from('x') },
+    will: { topic: 'sensors/w/t', payload: Buffer.from(text), qos: 1, retain: false } as const,
+  });
+  const hostile = await RawClient.login(port, 5, as('hostile', 'h', 'last'));
+  hostile.publish(1);
+  await received(1);
+  const { client } = messages[0]!.connection;
+  client.pause();
+  for (let number = 0; number < 80; number++)
+    (await RawClient.login(port, 4, as('hostile', `${number}`, 'x'.repeat(15_000)))).socket.destroy();
+  (await RawClient.login(port, 4, as('innocent', 'i', 'innocent'))).socket.destroy();
+  hostile.socket.destroy();
+  await until('they have left', () => server.connections === 0);
+  assert.deepEqual(wills, ['sensors/w/t innocent']);
+  // It has half of the room.
+  const left = refused.filter((reason) => reason === 'will').length;
+  assert.ok(left > 50 && left < 70, `${left}`);
+  client.resume();
+  assert.equal(wills.length, 82 - left);
+  assert.equal(server.stats.wills, 82 - left);
+});
+
+test('a client that its own will pauses keeps the others for later', async (context) => {
+  let pause = () => {};
+  const { port, server, messages, received, wills } = await serve(context, {
+    user: async ({ username }) => ({ ...ANYONE, name: username }),
+    onWill: () => pause(),
+  });
+  const login = { username: 'u', password: Buffer.from('x') };
+  const first = await RawClient.login(port, 5, { clientId: 'first', ...login });
+  first.publish(1);
+  await received(1);
+  const { client } = messages[0]!.connection;
+  pause = () => client.pause();
+  const will = { topic: 'sensors/w/t', payload: Buffer.from('w'), qos: 1, retain: false } as const;
+  for (const clientId of ['a', 'b', 'c'])
+    (await RawClient.login(port, 5, { clientId, ...login, will })).socket.destroy();
+  await until('they have left', () => server.connections === 1);
+  for (const count of [1, 2, 3]) {
+    assert.equal(wills.length, count);
+    client.resume();
+  }
+});
+
 test('a connection ends within about a second when its login has ended, without its will', async (context) => {
   const revoked = new Set<string>();
   const { port, server, wills } = await serve(context, {

@@ -75,8 +75,10 @@ export class DirectSource implements MessageSource {
         onMessage: (message, connection) => this.#pipeline!.accept(message, this.#originOf(connection)),
         onUndecodable: (message, connection) => this.#pipeline!.refuse(message, this.#originOf(connection)),
         // Most wills are states such as offline, on topics that no route takes.
-        onWill: (message) => {
-          if (takes(message.topic)) this.#pipeline!.accept(message, NO_ANSWER);
+        onWill: (message, client, settled) => {
+          if (!takes(message.topic)) settled();
+          else
+            this.#pipeline!.accept(message, { client: client.name, share: this.#shareOf(client), settled });
         },
         onRefused: (event) => refusals.note(event),
       },
@@ -178,8 +180,6 @@ export class DirectSource implements MessageSource {
     return share;
   }
 }
-
-const NO_ANSWER: Origin = { settled() {} };
 
 function addressOf(url: string): Address {
   const { protocol, hostname, port, username, password, pathname, search } = new URL(url);
