@@ -20,6 +20,7 @@ export interface ClientOptions {
   readonly password: string;
   /** Keep the session after the end of the connection. */
   readonly lasting?: boolean;
+  readonly will?: { readonly topic: string; readonly payload: string };
 }
 
 /** What a server refused, or why it did not answer. */
@@ -58,11 +59,14 @@ export class Client {
    */
   static async login(listeners: Listeners, options: ClientOptions): Promise<Client> {
     const client = new Client(openSocket(listeners, options));
-    const { clientId, user, password, lasting = false } = options;
+    const { clientId, user, password, lasting = false, will } = options;
     const answer = client.#expect('connack', 0);
     client.send({
       ...({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, keepalive: 0 } as const),
       ...{ clean: !lasting, clientId, username: user, password: Buffer.from(password) },
+      ...(will === undefined
+        ? {}
+        : { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: false } }),
     });
     const packet = await answer;
     if (packet?.cmd === 'connack' && packet.returnCode === 0) return client;

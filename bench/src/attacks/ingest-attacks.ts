@@ -109,6 +109,19 @@ const unreleased: Attack = async (target) => {
   });
 };
 
+/** 20 connections at a time of one login, each of which breaks with a will of 1,000 readings. */
+const wills: Attack = async (target) => {
+  let n = 0;
+  await keep(target, 20, async (index) => {
+    n += 1;
+    const payload = `{${Array.from({ length: 1000 }, (_, field) => `"f${field}":${n}`).join(',')}}`;
+    const will = { topic: `sensors/${ATTACKER}/w${index}/state`, payload };
+    const client = await Client.login(target.mqtt, { ...attackerOf(target, n, false, 5), will });
+    client.socket.resetAndDestroy();
+    return client.socket;
+  });
+};
+
 /** 900 logins with wrong passwords in a second, from nine addresses, also with the names of the sensors. */
 const passwords: Attack = async (target) => {
   const users = [ATTACKER, ...target.users, 'nobody'];
@@ -289,6 +302,7 @@ export const INGEST_ATTACKS: Readonly<Record<string, Attack>> = {
   handshakes,
   sessions,
   unreleased,
+  wills,
   passwords,
   neighbour,
   undecodable,

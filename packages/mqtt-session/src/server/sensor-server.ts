@@ -434,7 +434,7 @@ export class SensorServer implements ConnectionHost {
     const client = this.#clientNamed(name);
     if (!this.#paused && !client.isPaused) this.#passOn(will, client);
     else if (!this.#wills.add(name, will)) {
-      const detail = `no room for a will on ${will.topic}`;
+      const detail = `no room for a will of ${name} on ${will.topic}`;
       this.handlers.onRefused({ reason: 'will', address: '', user: null, clientId: null, detail });
     }
   }
