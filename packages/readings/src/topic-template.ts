@@ -61,7 +61,8 @@ export function compileTopicTemplate(
   const open = levels.findIndex(isOpen);
   const filter = (open === -1 ? levels : levels.slice(0, open + 1)).map(filterLevel).join('/');
   const before = open === -1 ? levels.length : open;
-  const isPath = levels[open] === DEVICE_PATH || levels[open] === METRIC_PATH;
+  const isMetricPath = levels[open] === METRIC_PATH;
+  const isPath = levels[open] === DEVICE_PATH || isMetricPath;
   const fewest = open === -1 || isPath ? levels.length : levels.length - 1;
   const most = open === -1 ? levels.length : Number.POSITIVE_INFINITY;
   const beginsWild = /^[{+#]/.test(template);
@@ -81,6 +82,11 @@ export function compileTopicTemplate(
   const literals = others.filter(({ name }) => name === undefined);
   const captured = others.filter(({ name }) => name !== undefined);
 
+  /** The dots of a level differ from those between levels. */
+  function metricOf(parts: readonly string[]): string {
+    return cleanMetric(isMetricPath ? parts.map((part) => part.replaceAll('.', '~2E')).join('.') : parts[0]!);
+  }
+
   function capturedOf(parts: readonly string[]): Readonly<Record<string, string>> | null {
     if (captured.length === 0) return null;
     return Object.fromEntries(captured.map(({ at, name }) => [name!, parts.at(at)!]));
@@ -93,7 +99,7 @@ export function compileTopicTemplate(
     if (literals.some(({ at, level }) => parts.at(at) !== level)) return null;
     const device = deviceSpan === null ? null : cleanDevice(parts.slice(...deviceSpan).join('/'));
     const metricLevels = levelsAt(parts, metricSpan);
-    const metric = metricSpan === null ? null : cleanMetric(metricLevels.join('.'));
+    const metric = metricSpan === null ? null : metricOf(metricLevels);
     const problem = namesProblem(device, metric);
     if (problem !== null) return new DecodeError('invalid_name', `topic ${quote(topic)}: ${problem}`);
     return {

@@ -96,6 +96,10 @@ describe('a topic template', () => {
       'relay.0.power',
     ]);
     assert.equal(match('shellies/{device}/{metric+}', 'shellies/plug'), 'none');
+    const other = ['a.b', 'a/b', 'a/b.c', 'a.b/c', 'a/b/c', 'a b', 'a/ b'].map(
+      (levels) => match('s/{device}/{metric+}', `s/dev/${levels}`)[1],
+    );
+    assert.deepEqual(other, ['a~2Eb', 'a.b', 'a.b~2Ec', 'a~2Eb.c', 'a.b.c', 'a~20b', 'a.~20b']);
     assert.equal(compileTopicTemplate('a/{metric+}').filter, 'a/#');
   });
 
