@@ -20,7 +20,8 @@ export const zigbee2mqtt: Preset = {
     {
       topic: '{device+}',
       mapping: {
-        time: { field: 'last_seen', zone: 'unknown' },
+        // Zigbee2MQTT changes a state itself, such as occupancy after its timeout, and leaves last_seen as it was.
+        time: false,
         // Descriptions of the device and of its updates, and the history of effects.
         drop: ['device', 'update', 'update.*', 'update_available', 'action_group', 'last_seen', 'elapsed'],
         values: {

@@ -130,7 +130,6 @@ export const zigbee2mqtt: readonly SenderMessage[] = [
     "water_leak": null
 }`,
     preset: 'zigbee2mqtt',
-    time: '2022-01-02T12:54:08.000000Z',
     readings: [
       ['waterleak-bad', 'battery', 100],
       ['waterleak-bad', 'linkquality', 167],
@@ -138,7 +137,6 @@ export const zigbee2mqtt: readonly SenderMessage[] = [
       ['waterleak-bad', 'voltage', 3005],
     ],
     ignored: ['battery_low', 'water_leak'],
-    auto: 'values',
   },
   {
     source: 'Koenkk/zigbee2mqtt, test/extensions/receive.test.ts (a cover)',
@@ -204,6 +202,17 @@ export const zigbee2mqtt: readonly SenderMessage[] = [
     readings: [],
   },
   {
+    source: 'Koenkk/zigbee2mqtt, issue 11582 (the end of an occupancy, with the time of its beginning)',
+    topic: 'zigbee2mqtt/hall',
+    payload: '{"battery":100,"linkquality":76,"occupancy":false,"last_seen":"2026-07-27T09:41:41+02:00"}',
+    preset: 'zigbee2mqtt',
+    readings: [
+      ['hall', 'battery', 100],
+      ['hall', 'linkquality', 76],
+      ['hall', 'occupancy', 0],
+    ],
+  },
+  {
     source: 'Koenkk/zigbee2mqtt, issue 32463 (output of attributes)',
     topic: 'zigbee2mqtt/z1/energy',
     payload: '12.05',
@@ -217,7 +226,6 @@ export const zigbee2mqtt: readonly SenderMessage[] = [
     payload:
       '{"child_lock":"UNLOCK","countdown":0,"current":0,"energy":12.05,"identify":null,"indicator_mode":"off/on","last_seen":"2026-07-27T09:41:41+02:00","linkquality":43,"power":0,"power_outage_memory":"off","state":"OFF","switch_type_button":null,"update":{"installed_version":268449287,"latest_release_notes":null,"latest_source":null,"latest_version":268449287,"state":"idle"},"voltage":243}',
     preset: 'zigbee2mqtt',
-    time: '2026-07-27T07:41:41.000000Z',
     readings: [
       ['z1', 'child_lock', 0],
       ['z1', 'countdown', 0],
