@@ -12,6 +12,8 @@ import {
 import { CONTEXT, RECEIVED } from './helpers.ts';
 
 const AT_DEVICE: DecodeContext = { device: 'hub', metric: null, received: RECEIVED };
+/** As a topic gives it, with which senders in a payload are told apart. */
+const AT_HUB: DecodeContext = { ...AT_DEVICE, full: 'hub' };
 
 interface Outcome {
   readonly readings: readonly (readonly [string, string, number | string, string?])[];
@@ -158,6 +160,16 @@ describe('the names of a mapping', () => {
     ]);
     assert.deepEqual(dropped.ignored, {});
     assert.deepEqual(values(map({ keep: ['a.*'], drop: ['*.x'] }, payload)), [['a.y', 2]]);
+  });
+
+  it('takes no device from a field that it drops', () => {
+    const payload = { device: 'rtlwmbus[1]', total_m3: 1 };
+    assert.deepEqual(map({ drop: ['device'] }, payload).readings, [['hub', 'total_m3', 1]]);
+    const several = [
+      { device: 'radio-1', id: 1, total_m3: 1 },
+      { device: 'radio-2', id: 2, total_m3: 2 },
+    ];
+    assert.match(refused({ drop: ['device'] }, several, AT_HUB).message, /different values of "id"/);
   });
 
   it('makes the device from topic and payload', () => {
