@@ -35,20 +35,14 @@ const NO_MEASUREMENTS = [
     '*last_update_ts',
   ],
   ...['*_rev', 'sys.mac', 'sys.time', 'sys.unixtime', 'sys.restart_required', 'sys.ram_size', 'sys.fs_size'],
-  ...[
-    'sys.available_updates',
-    'sys.wakeup_*',
-    'wifi.sta_ip',
-    'wifi.status',
-    'wifi.ssid',
-    'errors',
-    '*.errors',
-  ],
+  ...['sys.available_updates', 'sys.wakeup_*', 'wifi.sta_ip', 'wifi.status', 'wifi.ssid'],
 ];
 
-// NotifyStatus and NotifyFullStatus have the components in params, NotifyEvent a list of events.
+// NotifyStatus and NotifyFullStatus have the components in params, NotifyEvent a list of events. Scripts that forward
+// Bluetooth sensors send all of them as events of the script, with the address of the sensor.
 const NOTIFICATION: MappingOptions = {
   records: ['params', 'params.events'],
+  device: '{device}/{data.address|data.addr|data.mac|}',
   metric: '{component|}.{field}',
   time: { field: 'ts', unit: 's' },
   drop: ['events', 'script:*', ...NO_MEASUREMENTS],
@@ -95,8 +89,9 @@ export const shelly: Preset = {
     { topic: 'shellies/{device}/announce', mapping: 'ignore' },
     { topic: 'shellies/{device}/info', mapping: 'ignore' },
     { topic: 'shellies/{device}/rpc', mapping: 'ignore' },
-    { topic: 'shellies/{device}/command', mapping: 'ignore' },
-    { topic: 'shellies/{device}/+/+/command', mapping: 'ignore' },
+    { topic: 'shellies/{device}/command/#', mapping: 'ignore' },
+    { topic: 'shellies/{device}/+/+/command/#', mapping: 'ignore' },
+    { topic: 'shellies/{device}/+/+/set', mapping: 'ignore' },
     { topic: 'shellies/{device}/events/rpc', mapping: NOTIFICATION },
     { topic: 'shellies/{device}/status/{metric}', mapping: STATUS },
     // open, close and stop, of which two only are words for states.
