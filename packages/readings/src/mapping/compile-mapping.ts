@@ -147,7 +147,7 @@ export class Mapping {
   ): readonly Reading[] | DecodeError {
     const payload: Payload = { context, root: value, readings: [], seen: new Map(), after: null, inner: 0 };
     const values = this.#values(payload, { key: '', value: {} });
-    const metric = this.#names.metricOf(values, context);
+    const metric = this.#names.metricOf(values, context, true);
     if (metric instanceof DecodeError) return metric;
     const device = this.#names.deviceOf(values, context, this.#names.hasLevel(values));
     if (device instanceof DecodeError) return device;

@@ -70,13 +70,17 @@ export class RecordNames {
     return !isObject(record) || !isName(record.metric);
   }
 
-  /** The metric of the value of a record; null when nothing names it. */
-  metricOf(values: TemplateValues, context: DecodeContext): string | null | DecodeError {
+  /**
+   * The metric of the value of a record; null when nothing names it.
+   *
+   * @param isPayload whether the value is the whole payload: when the topic has no metric, `{field}` is empty
+   */
+  metricOf(values: TemplateValues, context: DecodeContext, isPayload = false): string | null | DecodeError {
     let metric = context.metric;
-    if (this.#metric !== null && !this.namesFields) {
-      const filled = this.#metric.fill(values, cleanName, oneWord);
+    if (this.#metric !== null && (!this.namesFields || (isPayload && metric === null))) {
+      const filled = this.#metric.fill({ ...values, field: '' }, cleanName, oneWord);
       if (typeof filled !== 'string') return missing(filled.missing, 'metric');
-      metric = filled;
+      metric = filled === '' ? null : filled;
     } else if (this.#metric === null && isObject(values.record) && isName(values.record.metric)) {
       metric = cleanName(String(values.record.metric));
     }

@@ -162,6 +162,14 @@ describe('the names of a mapping', () => {
     assert.deepEqual(values(map({ keep: ['a.*'], drop: ['*.x'] }, payload)), [['a.y', 2]]);
   });
 
+  it('names a payload that is one value by the rest of a template with {field}', () => {
+    const context = { ...AT_DEVICE, captured: { type: 'switch', name: 'pump' } };
+    const metric = '{type}.{name}.{field}';
+    assert.deepEqual(values(map({ metric }, '1', context)), [['switch.pump', 1]]);
+    assert.deepEqual(values(map({ metric }, { v: 1 }, context)), [['switch.pump.v', 1]]);
+    assert.equal(refused({ metric: '{field}' }, '1', context).reason, 'invalid_name');
+  });
+
   it('takes no device from a field that it drops', () => {
     const payload = { device: 'rtlwmbus[1]', total_m3: 1 };
     assert.deepEqual(map({ drop: ['device'] }, payload).readings, [['hub', 'total_m3', 1]]);

@@ -104,9 +104,12 @@ describe('the mapping of a preset for a route with its own topic', () => {
   });
 
   it('is the most general one of several with the same end', () => {
-    const { routes } = presets.esphome!;
-    const general = routes.find(({ topic }) => topic === '{device}/+/{metric}/state');
-    assert.equal(presetMapping(presets.esphome!, 'home/{device}/{metric}/state'), general?.mapping);
+    const routes = ['lock', '+', 'cover'].map((type) => ({
+      topic: `{device}/${type}/{metric}/state`,
+      mapping: { metric: type },
+    }));
+    const preset = { name: 'x', title: 'x', base: '', routes };
+    assert.equal(presetMapping(preset, 'home/{device}/{metric}/state'), routes[1]?.mapping);
   });
 });
 
@@ -128,11 +131,20 @@ describe('the mapping of a preset', () => {
       '{"id":0,"errors":["overpower"]}',
       [['x', 'switch:0.errors.0', 'overpower']],
     ],
-    ['esphome', 'n/climate/x/mode/state', 'off', [['n', 'x.mode', 'off']]],
-    ['esphome', 'n/climate/x/mode/state', 'heat', [['n', 'x.mode', 'heat']]],
-    ['esphome', 'n/climate/x/target_temperature/state', '21.5', [['n', 'x.target_temperature', 21.5]]],
-    ['esphome', 'n/cover/x/state', 'open', [['n', 'x', 'open']]],
-    ['esphome', 'n/binary_sensor/x/state', 'ON', [['n', 'x', 1]]],
+    ['esphome', 'n/sensor/x/state', '43.1', [['n', 'x', 43.1]]],
+    ['esphome', 'n/switch/x/state', 'ON', [['n', 'switch.x', 1]]],
+    ['esphome', 'n/binary_sensor/x/state', 'OFF', [['n', 'binary_sensor.x', 0]]],
+    ['esphome', 'n/cover/x/state', 'open', [['n', 'cover.x', 'open']]],
+    ['esphome', 'n/cover/x/position/state', '50', [['n', 'cover.x.position', 50]]],
+    ['esphome', 'n/event/x/state', '{"event_type":"single"}', [['n', 'event.x.event_type', 'single']]],
+    ['esphome', 'n/climate/x/mode/state', 'off', [['n', 'climate.x.mode', 'off']]],
+    ['esphome', 'n/climate/x/mode/state', 'heat', [['n', 'climate.x.mode', 'heat']]],
+    [
+      'esphome',
+      'n/climate/x/target_temperature/state',
+      '21.5',
+      [['n', 'climate.x.target_temperature', 21.5]],
+    ],
     ['home-assistant', 'homeassistant/climate/x/state', 'off', [['climate/x', 'state', 'off']]],
     ['home-assistant', 'homeassistant/climate/x/state', 'heat', [['climate/x', 'state', 'heat']]],
     ['home-assistant', 'homeassistant/person/x/state', 'not_home', [['person/x', 'state', 'not_home']]],
