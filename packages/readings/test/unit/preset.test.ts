@@ -149,6 +149,7 @@ describe('the mapping of a preset', () => {
     ['tasmota', 'stat/x/RESULT', '{"Switch1":{"Action":"TOGGLE"}}', [['x', 'Switch1.Action', 'TOGGLE']]],
     ['tasmota', 'stat/x/RESULT', '{"ButtonDebounce":50}', []],
     ['tasmota', 'tele/x/SENSOR', '{"DS18B20":{"Id":"121937000000"}}', [['x', 'DS18B20.Id', '121937000000']]],
+    ['theengs', 'home/x/RTL_433toMQTT/Nexa/3/7', '{"state":"ON","unit":2}', [['Nexa/3/7/2', 'state', 'ON']]],
     ['home-assistant', 'homeassistant/climate/x/state', 'off', [['climate/x', 'state', 'off']]],
     ['home-assistant', 'homeassistant/climate/x/state', 'heat', [['climate/x', 'state', 'heat']]],
     ['home-assistant', 'homeassistant/person/x/state', 'not_home', [['person/x', 'state', 'not_home']]],
