@@ -18,6 +18,8 @@ export const zwaveJsUi: Preset = {
         device: '{location}/{node}',
         time: { field: 'time' },
         value: 'value',
+        // Commands of other programs.
+        drop: ['*.set'],
         values: { '*': 'any' },
       },
     },

@@ -150,6 +150,8 @@ describe('the mapping of a preset', () => {
     ['tasmota', 'stat/x/RESULT', '{"ButtonDebounce":50}', []],
     ['tasmota', 'tele/x/SENSOR', '{"DS18B20":{"Id":"121937000000"}}', [['x', 'DS18B20.Id', '121937000000']]],
     ['theengs', 'home/x/RTL_433toMQTT/Nexa/3/7', '{"state":"ON","unit":2}', [['Nexa/3/7/2', 'state', 'ON']]],
+    ['zwave-js-ui', 'zwave/a/x/switch_binary/endpoint_0/currentValue/set', 'true', []],
+    ['zwave-js-ui', 'zwave/a/x/switch_binary/endpoint_0/currentValue/set', '{"value":true}', []],
     ['home-assistant', 'homeassistant/climate/x/state', 'off', [['climate/x', 'state', 'off']]],
     ['home-assistant', 'homeassistant/climate/x/state', 'heat', [['climate/x', 'state', 'heat']]],
     ['home-assistant', 'homeassistant/person/x/state', 'not_home', [['person/x', 'state', 'not_home']]],
