@@ -45,7 +45,7 @@ describe('what presets need of a mapping', () => {
   it('is a known name of what a text holds', () => {
     const [problem] = checkMapping({ parse: { data: 'ruuvy' } });
     assert.deepEqual(problem?.path, ['parse', 'data']);
-    assert.deepEqual(problem.known, ['json', 'ruuvi']);
+    assert.deepEqual(problem.known, ['json', 'ruuvi', 'meshtastic']);
   });
 
   it('is numbers, states and other words under one metric', () => {
@@ -113,6 +113,8 @@ describe('the mapping of a preset for a route with its own topic', () => {
   });
 });
 
+const MESH = 'msh/EU_868/2/json/LongFast/!ba0dd62c';
+
 // The words are those of the documentation of each sender.
 describe('the mapping of a preset', () => {
   const cases = [
@@ -152,6 +154,40 @@ describe('the mapping of a preset', () => {
     ['theengs', 'home/x/RTL_433toMQTT/Nexa/3/7', '{"state":"ON","unit":2}', [['Nexa/3/7/2', 'state', 'ON']]],
     ['zwave-js-ui', 'zwave/a/x/switch_binary/endpoint_0/currentValue/set', 'true', []],
     ['zwave-js-ui', 'zwave/a/x/switch_binary/endpoint_0/currentValue/set', '{"value":true}', []],
+    [
+      'meshtastic',
+      MESH,
+      '{"from":1,"payload":{"battery_level":90,"voltage":4.1}}',
+      [
+        ['1', 'battery_level', 90],
+        ['1', 'voltage', 4.1],
+      ],
+    ],
+    [
+      'meshtastic',
+      MESH,
+      '{"from":1,"payload":{"voltage":12.6,"current":300}}',
+      [
+        ['1', 'current', 300],
+        ['1', 'environment_voltage', 12.6],
+      ],
+    ],
+    [
+      'meshtastic',
+      MESH,
+      '{"from":1,"type":"waypoint","payload":{"id":5,"name":"12","expire":0,"latitude_i":208759687}}',
+      [
+        ['1', 'waypoint.name', '12'],
+        ['1', 'waypoint.latitude', 20.8759687],
+      ],
+    ],
+    ['meshtastic', MESH, '{"from":1,"type":"text","payload":42}', [['1', 'text', '42']]],
+    [
+      'meshtastic',
+      'msh/EU_868/2/json/mqtt/',
+      '{"from":1,"type":"sendposition","payload":{"latitude_i":1}}',
+      [],
+    ],
     ['home-assistant', 'homeassistant/climate/x/state', 'off', [['climate/x', 'state', 'off']]],
     ['home-assistant', 'homeassistant/climate/x/state', 'heat', [['climate/x', 'state', 'heat']]],
     ['home-assistant', 'homeassistant/person/x/state', 'not_home', [['person/x', 'state', 'not_home']]],
