@@ -39,13 +39,14 @@ const NO_MEASUREMENTS = [
 ];
 
 // NotifyStatus and NotifyFullStatus have the components in params, NotifyEvent a list of events. Scripts that forward
-// Bluetooth sensors send all of them as events of the script, with the address of the sensor.
+// Bluetooth sensors send all of them as events of the script, with the address of the sensor. `idx` is the button of a
+// remote. ble.scan_result has a list of raw advertisements, each of any sensor.
 const NOTIFICATION: MappingOptions = {
   records: ['params', 'params.events'],
   device: '{device}/{data.address|data.addr|data.mac|}',
-  metric: '{component|}.{field}',
+  metric: '{component|}.{idx|}.{field}',
   time: { field: 'ts', unit: 's' },
-  drop: ['events', 'script:*', ...NO_MEASUREMENTS],
+  drop: ['events', 'script:*', 'data.1.*.*', ...NO_MEASUREMENTS],
   units: UNITS,
 };
 

@@ -133,6 +133,21 @@ describe('the mapping of a preset', () => {
       '{"id":0,"errors":["overpower"]}',
       [['x', 'switch:0.errors.0', 'overpower']],
     ],
+    [
+      'shelly',
+      'x/events/rpc',
+      '{"params":{"events":[{"component":"bthomedevice:200","id":200,"idx":2,"event":"single_push"}]}}',
+      [['x', 'bthomedevice:200.2.event', 'single_push']],
+    ],
+    [
+      'shelly',
+      'x/events/rpc',
+      '{"params":{"events":[{"component":"ble","event":"ble.scan_result","data":[2,[["a1",-50,"AQ=="]]]}]}}',
+      [
+        ['x', 'ble.event', 'ble.scan_result'],
+        ['x', 'ble.data.0', 2],
+      ],
+    ],
     ['esphome', 'n/sensor/x/state', '43.1', [['n', 'x', 43.1]]],
     ['esphome', 'n/switch/x/state', 'ON', [['n', 'switch.x', 1]]],
     ['esphome', 'n/binary_sensor/x/state', 'OFF', [['n', 'binary_sensor.x', 0]]],
