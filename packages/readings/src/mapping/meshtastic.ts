@@ -4,7 +4,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * The payload of a packet of a Meshtastic node, with the names apart that packets of two kinds share.
  * https://github.com/meshtastic/firmware/blob/master/src/serialization/MeshPacketSerializer.cpp
  *
- * @param packet the packet, whose type does not tell kinds of telemetry apart
+ * @param packet the packet, which has one type for all kinds of telemetry
  */
 export function readMeshtastic(payload: Fields, packet: Fields): Fields {
   // A waypoint is somewhere else than its node.

@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts';
 const STATES = { 'POWER*': 'state', 'Switch*': 'state', 'StatusSNS.Switch*': 'state' } as const;
 
 // Time is local, without an offset, so it is used only when the route sets the zone of time. DS18B20-1 and so on are
-// numbered by their order on the bus: only the Id tells which probe it is, also after one has failed.
+// numbered by their order on the bus, which changes when one fails: the Id is the address of the probe.
 const SENSOR: MappingOptions = {
   time: { field: ['Time'], zone: 'unknown' },
   drop: [

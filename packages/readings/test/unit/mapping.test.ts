@@ -12,7 +12,7 @@ import {
 import { CONTEXT, RECEIVED } from './helpers.ts';
 
 const AT_DEVICE: DecodeContext = { device: 'hub', metric: null, received: RECEIVED };
-/** As a topic gives it, with which senders in a payload are told apart. */
+/** As a topic gives it, with which several senders in a payload are found. */
 const AT_HUB: DecodeContext = { ...AT_DEVICE, full: 'hub' };
 
 interface Outcome {

@@ -166,6 +166,7 @@ describe('the mapping of a preset', () => {
     ['tasmota', 'stat/x/RESULT', '{"Switch1":{"Action":"TOGGLE"}}', [['x', 'Switch1.Action', 'TOGGLE']]],
     ['tasmota', 'stat/x/RESULT', '{"ButtonDebounce":50}', []],
     ['tasmota', 'tele/x/SENSOR', '{"DS18B20":{"Id":"121937000000"}}', [['x', 'DS18B20.Id', '121937000000']]],
+    ['theengs', 'home/x/BTtoMQTT/A', '{"device":"Tracker","tempc":2}', [['A', 'tempc', 2]]],
     ['theengs', 'home/x/RTL_433toMQTT/Nexa/3/7', '{"state":"ON","unit":2}', [['Nexa/3/7/2', 'state', 'ON']]],
     ['zwave-js-ui', 'zwave/a/x/switch_binary/endpoint_0/currentValue/set', 'true', []],
     ['zwave-js-ui', 'zwave/a/x/switch_binary/endpoint_0/currentValue/set', '{"value":true}', []],
