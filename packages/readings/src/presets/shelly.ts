@@ -43,7 +43,7 @@ const NO_MEASUREMENTS = [
 // remote. ble.scan_result has a list of raw advertisements, each of any sensor.
 const NOTIFICATION: MappingOptions = {
   records: ['params', 'params.events'],
-  device: '{device}/{data.address|data.addr|data.mac|}',
+  device: '{device}/{data.address|data.addr|data.mac|data.device|}',
   metric: '{component|}.{idx|}.{field}',
   time: { field: 'ts', unit: 's' },
   drop: ['events', 'script:*', 'data.1.*.*', ...NO_MEASUREMENTS],

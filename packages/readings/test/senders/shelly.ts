@@ -328,4 +328,18 @@ export const shelly: readonly SenderMessage[] = [
     ],
     units: { 'script:1.data.temperature': 'Cel', 'script:1.data.rssi': 'dBm' },
   },
+  {
+    source:
+      'ALLTERCO/shelly-script-examples, ble/blu-gateway-bthome-to-mqtt.shelly.js (a button; the values are our own)',
+    topic: 'shellyblugw/events/rpc',
+    payload:
+      '{"src":"shellyblugw","dst":"shellyblugw/events","method":"NotifyEvent","params":{"ts":1656519645,"events":[{"component":"blu","event":"button","ts":1656519645,"data":{"device":"shellyblubutton1-5cc7c1f2e47c","value":1,"event":"press"}}]}}',
+    preset: 'shelly',
+    time: '2022-06-29T16:20:45.000000Z',
+    readings: [
+      ['shellyblugw/shellyblubutton1-5cc7c1f2e47c', 'blu.event', 'button'],
+      ['shellyblugw/shellyblubutton1-5cc7c1f2e47c', 'blu.data.value', 1],
+      ['shellyblugw/shellyblubutton1-5cc7c1f2e47c', 'blu.data.event', 'press'],
+    ],
+  },
 ];
