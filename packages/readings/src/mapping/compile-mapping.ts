@@ -113,8 +113,9 @@ export class Mapping {
     if (records.length < 2 || full === undefined || this.#names.hasDevice) return null;
     if (this.#names.hasKeyInName) return null;
     const name = records[0]!.named?.name;
+    const all = records.map(({ value }) => value);
     return senderField(
-      withoutDevice(records.map(({ value }) => value)),
+      this.#names.readsDevice ? withoutDevice(all) : all,
       (field, isAddress) =>
         field !== name &&
         // In an object of a record, `id` or `name` is of something else.
@@ -146,7 +147,7 @@ export class Mapping {
   ): readonly Reading[] | DecodeError {
     const payload: Payload = { context, root: value, readings: [], seen: new Map(), after: null, inner: 0 };
     const values = this.#values(payload, { key: '', value: {} });
-    const metric = this.#names.metricOf(values, context);
+    const metric = this.#names.metricOf(values, context, true);
     if (metric instanceof DecodeError) return metric;
     const device = this.#names.deviceOf(values, context, this.#names.hasLevel(values));
     if (device instanceof DecodeError) return device;
@@ -210,7 +211,7 @@ export class Mapping {
     const reserved = new Set<string>();
     if (time.field !== null) reserved.add(time.field);
     if (time.dateField !== undefined) reserved.add(time.dateField);
-    if (!this.#names.hasDevice && isName(fields.device)) reserved.add('device');
+    if (this.#names.readsDevice && isName(fields.device)) reserved.add('device');
     const boot = sequenceField(fields, 'boot', readBoot, reserved, context);
     const seq = sequenceField(fields, 'seq', readSeq, reserved, context);
     const names = { device, levelDevice };

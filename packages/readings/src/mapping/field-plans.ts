@@ -2,7 +2,7 @@ import { MAX_METRIC_LENGTH } from '../reading.ts';
 import { cleanName } from './clean-name.ts';
 import type { Decimal } from './numbers.ts';
 import type { MappingOptions, ValueKind } from './options.ts';
-import { Patterns, substitute } from './patterns.ts';
+import { Patterns, patternList, substitute } from './patterns.ts';
 import { compileTemplate, type Template } from './template.ts';
 import { registeredUnit } from './units.ts';
 
@@ -151,8 +151,4 @@ class PlanCache<V> {
     }
     return value;
   }
-}
-
-function patternList(patterns: readonly string[]): Patterns<true> {
-  return new Patterns(patterns.map((pattern) => [pattern, true]));
 }

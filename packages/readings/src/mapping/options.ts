@@ -40,7 +40,7 @@ export interface TimeOptions {
 export interface MappingOptions {
   /** Paths of the objects, or arrays of objects, that have the values. `a.*` is each entry of `a`. */
   readonly records?: string | readonly string[];
-  /** Texts that hold JSON, or the advertisement of a Ruuvi sensor, by their paths. */
+  /** Texts that hold JSON, or the advertisement of a Ruuvi sensor, and payloads of Meshtastic, by their paths. */
   readonly parse?: Readonly<Record<string, ParsedAs>>;
   /** Template of the device. */
   readonly device?: string;

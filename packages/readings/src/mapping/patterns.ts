@@ -48,6 +48,11 @@ export class Patterns<T> {
   }
 }
 
+/** Patterns without values, of which a name matches one or none. */
+export function patternList(patterns: readonly string[]): Patterns<true> {
+  return new Patterns(patterns.map((pattern) => [pattern, true]));
+}
+
 /** Replaces each `*` of `target` by the part at the same place. */
 export function substitute(target: string, parts: readonly string[]): string {
   let at = 0;

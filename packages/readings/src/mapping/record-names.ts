@@ -4,7 +4,8 @@ import { quote } from '../quote.ts';
 import { deviceNameProblem, metricNameProblem } from '../reading.ts';
 import { cleanName } from './clean-name.ts';
 import type { MappingOptions } from './options.ts';
-import { isObject } from './paths.ts';
+import { isObject, isTable } from './paths.ts';
+import { patternList } from './patterns.ts';
 import { compileTemplate, type Template, type TemplateValues } from './template.ts';
 
 /** How a mapping names the device and the metrics of a record. */
@@ -16,13 +17,16 @@ export class RecordNames {
   /** Whether the template of metrics has the metric of the topic. */
   readonly hasLevelInName: boolean;
   readonly #deviceHasLevel: boolean;
+  /** Whether a field `device` of a record names its device. */
+  readonly readsDevice: boolean;
 
-  constructor({ device, metric }: MappingOptions) {
+  constructor({ device, metric, drop = [] }: MappingOptions) {
     this.#device = device === undefined ? null : compileTemplate(device);
     this.#metric = metric === undefined ? null : compileTemplate(metric);
     this.namesFields = this.#metric?.names.includes('field') ?? false;
     this.hasLevelInName = this.#metric?.names.includes('metric') ?? false;
     this.#deviceHasLevel = this.#device?.names.includes('metric') ?? false;
+    this.readsDevice = device === undefined && patternList(drop).find('device') === null;
   }
 
   get hasDevice(): boolean {
@@ -46,7 +50,7 @@ export class RecordNames {
   /** @param hasLevel whether the metric of the topic is a part of the name of the value */
   deviceOf(values: TemplateValues, context: DecodeContext, hasLevel: boolean): string | DecodeError {
     if (this.#device === null) {
-      const own = isObject(values.record) && !Array.isArray(values.record) ? values.record.device : undefined;
+      const own = this.readsDevice && isTable(values.record) ? values.record.device : undefined;
       const named = isName(own) ? cleanDevice(String(own)) : null;
       return deviceOfValue(context, named, hasLevel ? null : ANOTHER_NAME);
     }
@@ -66,13 +70,17 @@ export class RecordNames {
     return !isObject(record) || !isName(record.metric);
   }
 
-  /** The metric of the value of a record; null when nothing names it. */
-  metricOf(values: TemplateValues, context: DecodeContext): string | null | DecodeError {
+  /**
+   * The metric of the value of a record; null when nothing names it.
+   *
+   * @param isPayload whether the value is the whole payload: when the topic has no metric, `{field}` is empty
+   */
+  metricOf(values: TemplateValues, context: DecodeContext, isPayload = false): string | null | DecodeError {
     let metric = context.metric;
-    if (this.#metric !== null && !this.namesFields) {
-      const filled = this.#metric.fill(values, cleanName, oneWord);
+    if (this.#metric !== null && (!this.namesFields || (isPayload && metric === null))) {
+      const filled = this.#metric.fill({ ...values, field: '' }, cleanName, oneWord);
       if (typeof filled !== 'string') return missing(filled.missing, 'metric');
-      metric = filled;
+      metric = filled === '' ? null : filled;
     } else if (this.#metric === null && isObject(values.record) && isName(values.record.metric)) {
       metric = cleanName(String(values.record.metric));
     }

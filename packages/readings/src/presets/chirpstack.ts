@@ -6,6 +6,9 @@ export const chirpstack: Preset = {
   title: 'ChirpStack',
   base: 'application',
   routes: [
+    // Of version 3 these have the counter of downlinks, with the name of that of uplinks.
+    { topic: '+/device/{device}/event/ack', mapping: 'ignore' },
+    { topic: '+/device/{device}/event/txack', mapping: 'ignore' },
     {
       topic: '+/device/{device}/event/+',
       mapping: {

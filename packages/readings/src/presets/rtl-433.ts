@@ -55,7 +55,8 @@ export const rtl433: Preset = {
     {
       topic: '{host}/events',
       mapping: {
-        device: '{host|}/{model}/{subtype|}/{channel|}/{id|}',
+        // `unit` is the button of a remote, and `device` the ID in versions from before 2019.
+        device: '{host|}/{model}/{subtype|}/{channel|}/{id|device|}/{unit|}',
         time: { field: 'time', zone: 'unknown' },
         drop: TRANSMISSION,
         units: RTL_433_UNITS,

@@ -35,23 +35,18 @@ const NO_MEASUREMENTS = [
     '*last_update_ts',
   ],
   ...['*_rev', 'sys.mac', 'sys.time', 'sys.unixtime', 'sys.restart_required', 'sys.ram_size', 'sys.fs_size'],
-  ...[
-    'sys.available_updates',
-    'sys.wakeup_*',
-    'wifi.sta_ip',
-    'wifi.status',
-    'wifi.ssid',
-    'errors',
-    '*.errors',
-  ],
+  ...['sys.available_updates', 'sys.wakeup_*', 'wifi.sta_ip', 'wifi.status', 'wifi.ssid'],
 ];
 
-// NotifyStatus and NotifyFullStatus have the components in params, NotifyEvent a list of events.
+// NotifyStatus and NotifyFullStatus have the components in params, NotifyEvent a list of events. Scripts that forward
+// Bluetooth sensors send all of them as events of the script, with the address of the sensor. `idx` is the button of a
+// remote. ble.scan_result has a list of raw advertisements, each of any sensor.
 const NOTIFICATION: MappingOptions = {
   records: ['params', 'params.events'],
-  metric: '{component|}.{field}',
+  device: '{device}/{data.address|data.addr|data.mac|data.device|}',
+  metric: '{component|}.{idx|}.{field}',
   time: { field: 'ts', unit: 's' },
-  drop: ['events', 'script:*', ...NO_MEASUREMENTS],
+  drop: ['events', 'script:*', 'data.1.*.*', ...NO_MEASUREMENTS],
   units: UNITS,
 };
 
@@ -95,8 +90,9 @@ export const shelly: Preset = {
     { topic: 'shellies/{device}/announce', mapping: 'ignore' },
     { topic: 'shellies/{device}/info', mapping: 'ignore' },
     { topic: 'shellies/{device}/rpc', mapping: 'ignore' },
-    { topic: 'shellies/{device}/command', mapping: 'ignore' },
-    { topic: 'shellies/{device}/+/+/command', mapping: 'ignore' },
+    { topic: 'shellies/{device}/command/#', mapping: 'ignore' },
+    { topic: 'shellies/{device}/+/+/command/#', mapping: 'ignore' },
+    { topic: 'shellies/{device}/+/+/set', mapping: 'ignore' },
     { topic: 'shellies/{device}/events/rpc', mapping: NOTIFICATION },
     { topic: 'shellies/{device}/status/{metric}', mapping: STATUS },
     // open, close and stop, of which two only are words for states.

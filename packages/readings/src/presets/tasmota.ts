@@ -3,14 +3,15 @@ import type { Preset } from './preset.ts';
 
 const STATES = { 'POWER*': 'state', 'Switch*': 'state', 'StatusSNS.Switch*': 'state' } as const;
 
-// Time is local, without an offset, so it is used only when the route sets the zone of time.
+// Time is local, without an offset, so it is used only when the route sets the zone of time. DS18B20-1 and so on are
+// numbered by their order on the bus, which changes when one fails: the Id is the address of the probe.
 const SENSOR: MappingOptions = {
   time: { field: ['Time'], zone: 'unknown' },
   drop: [
-    ...['TempUnit', 'PressureUnit', 'SpeedUnit', '*.Id', '*.TotalStartTime', 'Epoch', 'Zeit'],
+    ...['TempUnit', 'PressureUnit', 'SpeedUnit', '*.TotalStartTime', 'Epoch', 'Zeit'],
     ...['mac', 'alias', '*.mac', '*.alias'],
   ],
-  values: { ...STATES, '*': 'auto' },
+  values: { ...STATES, '*.Id': 'text' },
   units: {
     '*Temperature': '{TempUnit}',
     '*DewPoint': '{TempUnit}',
@@ -66,13 +67,16 @@ export const tasmota: Preset = {
     // A Bluetooth sensor, whichever board receives it.
     { topic: 'tele/tasmota_ble/{device}', mapping: SENSOR },
     { topic: 'tele/{device}/+', mapping: 'ignore' },
-    // A change of a relay: stat/plug/POWER1 with ON, and stat/plug/RESULT with {"POWER1":"ON"}.
     // A sensor that reports at once.
     { topic: 'stat/{device}/SENSOR', mapping: SENSOR },
     { topic: 'stat/{device}/STATUS10', mapping: { ...SENSOR, records: 'StatusSNS' } },
+    // Answers to all commands. stat/plug/POWER1 and stat/plug/SHUTTER1 repeat values of it.
     {
       topic: 'stat/{device}/RESULT',
-      mapping: { keep: ['POWER*', 'Dimmer', 'CT', 'Switch*'], values: STATES },
+      mapping: {
+        keep: ['POWER*', 'Dimmer', 'CT', 'Switch*', 'Button*.Action', 'Shutter*.*'],
+        values: { '*.Action': 'text', ...STATES },
+      },
     },
     { topic: 'stat/{device}/POWER', mapping: 'ignore' },
     { topic: 'stat/{device}/+', mapping: 'ignore' },

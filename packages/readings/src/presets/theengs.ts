@@ -68,9 +68,10 @@ export const theengs: Preset = {
       },
     },
     {
-      // Sensors of 433 and 868 MHz: a model, a channel and a number.
+      // Sensors of 433 and 868 MHz: a model, a channel and a number, and the button of a remote.
       topic: '+/RTL_433toMQTT/{device+}',
       mapping: {
+        device: '{device}/{unit|}',
         time: false,
         drop: [...TRANSMISSION, 'model', 'id', 'channel'],
         units: { rssi: 'dBm', ...RTL_433_UNITS },

@@ -1,14 +1,15 @@
 import type { Preset } from './preset.ts';
 
-/** https://www.thethingsindustries.com/docs/integrations/mqtt/, version 3. The device is the device ID. */
+/** https://www.thethingsindustries.com/docs/integrations/mqtt/, version 3. Device IDs differ within an application only. */
 export const ttn: Preset = {
   name: 'ttn',
   title: 'The Things Stack (TTN v3)',
   base: 'v3',
   routes: [
     {
-      topic: '+/devices/{device}/up',
+      topic: '{application}/devices/{device}/up',
       mapping: {
+        device: '{application|end_device_ids.application_ids.application_id}/{device}',
         time: { field: ['uplink_message.received_at', 'received_at'] },
         keep: [
           ...['uplink_message.decoded_payload.*', 'uplink_message.f_cnt'],

@@ -1,6 +1,9 @@
 import type { Preset } from './preset.ts';
 
-/** https://github.com/wmbusmeters/wmbusmeters, with `mosquitto_pub -t wmbusmeters/$METER_ID -m "$METER_JSON"`. */
+/**
+ * https://github.com/wmbusmeters/wmbusmeters, with `mosquitto_pub -t wmbusmeters/$METER_ID -m "$METER_JSON"`. The ID of
+ * the payload is the device, because all meters, or those of one name, can have the same topic.
+ */
 export const wmbusmeters: Preset = {
   name: 'wmbusmeters',
   title: 'wmbusmeters',
@@ -9,8 +12,9 @@ export const wmbusmeters: Preset = {
     {
       topic: '{device}',
       mapping: {
+        device: '{id|device}',
         time: { field: 'timestamp' },
-        drop: ['_', 'media', 'meter', 'name', 'id', 'device', 'collector', '*_date', '*_datetime'],
+        drop: ['_', 'media', 'meter', 'name', 'device', 'collector', '*_date', '*_datetime'],
         values: { '*status*': 'text' },
         units: {
           '*_m3': 'm3',

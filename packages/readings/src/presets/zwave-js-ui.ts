@@ -15,9 +15,12 @@ export const zwaveJsUi: Preset = {
     {
       topic: '{location}/{node}/{metric+}',
       mapping: {
-        device: '{location}/{node}',
+        // A route for nodes without a location has its own topic, with {device}.
+        device: '{location|}/{node|device}',
         time: { field: 'time' },
         value: 'value',
+        // Commands of other programs.
+        drop: ['*.set'],
         values: { '*': 'any' },
       },
     },

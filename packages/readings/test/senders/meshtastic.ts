@@ -51,7 +51,7 @@ export const meshtastic: readonly SenderMessage[] = [
       ['3665041700', 'lux', 0],
       ['3665041700', 'relative_humidity', 61.310001373291],
       ['3665041700', 'temperature', 25.9400005340576],
-      ['3665041700', 'voltage', 0],
+      ['3665041700', 'environment_voltage', 0],
       ['3665041700', 'white_lux', 0],
       ['3665041700', 'wind_direction', 0],
       ['3665041700', 'wind_gust', 0],

@@ -79,11 +79,22 @@ export const rtl433: readonly SenderMessage[] = [
       '{"model" : "Ambient Weather F007TH Thermo-Hygrometer", "device" : 37, "channel" : 5, "battery" : "Low", "temperature_F" : 67.800, "humidity" : 35}',
     preset: 'rtl_433',
     readings: [
-      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5', 'device', 37],
-      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5', 'battery', 'Low'],
-      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5', 'temperature_F', 67.8],
-      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5', 'humidity', 35],
+      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5/37', 'battery', 'Low'],
+      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5/37', 'temperature_F', 67.8],
+      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5/37', 'humidity', 35],
     ],
     units: { temperature_F: '°F', humidity: '%RH' },
+  },
+  {
+    source: 'merbanan/rtl_433, issue 2508 (a button of a remote)',
+    topic: 'rtl_433/9b13b3f4-rtl433/events',
+    payload:
+      '{"time":"2023-05-22T11:02:41.008220+0100","model":"Nexa-Security","id":29356178,"channel":3,"state":"ON","unit":3,"group":0}',
+    preset: 'rtl_433',
+    time: '2023-05-22T10:02:41.008220Z',
+    readings: [
+      ['9b13b3f4-rtl433/Nexa-Security/3/29356178/3', 'state', 'ON'],
+      ['9b13b3f4-rtl433/Nexa-Security/3/29356178/3', 'group', 0],
+    ],
   },
 ];

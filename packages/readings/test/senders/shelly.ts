@@ -309,4 +309,37 @@ export const shelly: readonly SenderMessage[] = [
     readings: [['shellydimmer2-XXX', 'overtemperature', 0]],
     noUnits: ['overtemperature'],
   },
+  {
+    source:
+      'ALLTERCO/shelly-script-examples, ble-shelly-blu.js (the event; the values are our own, and the envelope is that of other messages)',
+    topic: 'shelly-gateway/events/rpc',
+    payload:
+      '{"src":"shellyplus1-a8","dst":"shelly-gateway/events","method":"NotifyEvent","params":{"ts":1656519645.48,"events":[{"component":"script:1","id":1,"event":"shelly-blu","data":{"encryption":false,"BTHome_version":2,"pid":118,"battery":100,"temperature":21.5,"rssi":-76,"address":"5c:c7:c1:f2:e4:7c"},"ts":1656519645.48}]}}',
+    preset: 'shelly',
+    time: '2022-06-29T16:20:45.480000Z',
+    readings: [
+      ['shelly-gateway/5c:c7:c1:f2:e4:7c', 'script:1.event', 'shelly-blu'],
+      ['shelly-gateway/5c:c7:c1:f2:e4:7c', 'script:1.data.encryption', 0],
+      ['shelly-gateway/5c:c7:c1:f2:e4:7c', 'script:1.data.BTHome_version', 2],
+      ['shelly-gateway/5c:c7:c1:f2:e4:7c', 'script:1.data.pid', 118],
+      ['shelly-gateway/5c:c7:c1:f2:e4:7c', 'script:1.data.battery', 100],
+      ['shelly-gateway/5c:c7:c1:f2:e4:7c', 'script:1.data.temperature', 21.5],
+      ['shelly-gateway/5c:c7:c1:f2:e4:7c', 'script:1.data.rssi', -76],
+    ],
+    units: { 'script:1.data.temperature': 'Cel', 'script:1.data.rssi': 'dBm' },
+  },
+  {
+    source:
+      'ALLTERCO/shelly-script-examples, ble/blu-gateway-bthome-to-mqtt.shelly.js (a button; the values are our own)',
+    topic: 'shellyblugw/events/rpc',
+    payload:
+      '{"src":"shellyblugw","dst":"shellyblugw/events","method":"NotifyEvent","params":{"ts":1656519645,"events":[{"component":"blu","event":"button","ts":1656519645,"data":{"device":"shellyblubutton1-5cc7c1f2e47c","value":1,"event":"press"}}]}}',
+    preset: 'shelly',
+    time: '2022-06-29T16:20:45.000000Z',
+    readings: [
+      ['shellyblugw/shellyblubutton1-5cc7c1f2e47c', 'blu.event', 'button'],
+      ['shellyblugw/shellyblubutton1-5cc7c1f2e47c', 'blu.data.value', 1],
+      ['shellyblugw/shellyblubutton1-5cc7c1f2e47c', 'blu.data.event', 'press'],
+    ],
+  },
 ];

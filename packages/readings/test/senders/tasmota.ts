@@ -50,7 +50,9 @@ export const tasmota: readonly SenderMessage[] = [
       '{         "Time": "2022-07-01T21:21:17",         "DS18B20-1": {             "Id": "022EDB070007",             "Temperature": 15.9         },         "DS18B20-2": {             "Id": "0316A279C254",             "Temperature": 6.9         },         "TempUnit": "C"     }',
     preset: 'tasmota',
     readings: [
+      ['balcony', 'DS18B20-1.Id', '022EDB070007'],
       ['balcony', 'DS18B20-1.Temperature', 15.9],
+      ['balcony', 'DS18B20-2.Id', '0316A279C254'],
       ['balcony', 'DS18B20-2.Temperature', 6.9],
     ],
     units: { 'DS18B20-1.Temperature': 'Cel' },
@@ -218,6 +220,7 @@ export const tasmota: readonly SenderMessage[] = [
     preset: 'tasmota',
     readings: [
       ['tasmota_28', 'ANALOG.A0', 3],
+      ['tasmota_28', 'DS18B20.Id', 'FF'],
       ['tasmota_28', 'DS18B20.Temperature', 18.6],
     ],
     ignored: ['Time'],
@@ -263,5 +266,27 @@ export const tasmota: readonly SenderMessage[] = [
       ['sonoff-nodemcu', 'BME280.Feuchtigkeit', 37],
       ['sonoff-nodemcu', 'BME280.Druck', 990.1],
     ],
+  },
+  {
+    source: 'arendst/Tasmota, issue 9906 (a log; two shutters)',
+    topic: 'stat/tasmota_blind_new/RESULT',
+    payload:
+      '{"Shutter1":{"Position":76,"Direction":0,"Target":76},"Shutter2":{"Position":72,"Direction":0,"Target":72}}',
+    preset: 'tasmota',
+    readings: [
+      ['tasmota_blind_new', 'Shutter1.Position', 76],
+      ['tasmota_blind_new', 'Shutter1.Direction', 0],
+      ['tasmota_blind_new', 'Shutter1.Target', 76],
+      ['tasmota_blind_new', 'Shutter2.Position', 72],
+      ['tasmota_blind_new', 'Shutter2.Direction', 0],
+      ['tasmota_blind_new', 'Shutter2.Target', 72],
+    ],
+  },
+  {
+    source: 'arendst/Tasmota, issue 9906 (a log; RESULT has the same position)',
+    topic: 'stat/tasmota_blind_new/SHUTTER1',
+    payload: '76',
+    preset: 'tasmota',
+    readings: [],
   },
 ];

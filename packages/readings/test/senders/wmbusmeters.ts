@@ -68,4 +68,17 @@ export const wmbusmeters: readonly SenderMessage[] = [
     ],
     auto: 'values',
   },
+  {
+    source: 'wmbusmeters/wmbusmeters, src/driver_mkradio4a.cc (a test; the topic is one for all meters)',
+    topic: 'wmbusmeters/all',
+    payload:
+      '{"media":"warm water","meter":"mkradio4a","name":"www3","id":"66953825","Water_previous_m3":16.1,"Previous_date":"2021-12-31","timestamp":"2022-11-21T12:07:44Z","device":"rtlwmbus[00000001]","rssi_dbm":82}',
+    preset: 'wmbusmeters',
+    time: '2022-11-21T12:07:44.000000Z',
+    readings: [
+      ['66953825', 'Water_previous_m3', 16.1],
+      ['66953825', 'rssi_dbm', 82],
+    ],
+    units: { Water_previous_m3: 'm3' },
+  },
 ];

@@ -27,4 +27,13 @@ export const zwaveJsUi: readonly SenderMessage[] = [
     readings: [['Kleiderzimmer/Thermostat_Kleiderzimmer', 'thermostat_setpoint.endpoint_0.setpoint.1', 21]],
     auto: 'same',
   },
+  {
+    source: 'zwave-js/zwave-js-ui, issue 1477 (a node without a location)',
+    topic: 'zwave/Thermostat_Kleiderzimmer/thermostat_setpoint/endpoint_0/setpoint/1',
+    payload: '21',
+    preset: 'zwave-js-ui',
+    template: 'zwave/{device}/{metric+}',
+    readings: [['Thermostat_Kleiderzimmer', 'thermostat_setpoint.endpoint_0.setpoint.1', 21]],
+    auto: 'same',
+  },
 ];

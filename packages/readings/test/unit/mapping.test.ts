@@ -12,6 +12,8 @@ import {
 import { CONTEXT, RECEIVED } from './helpers.ts';
 
 const AT_DEVICE: DecodeContext = { device: 'hub', metric: null, received: RECEIVED };
+/** As a topic gives it, with which several senders in a payload are found. */
+const AT_HUB: DecodeContext = { ...AT_DEVICE, full: 'hub' };
 
 interface Outcome {
   readonly readings: readonly (readonly [string, string, number | string, string?])[];
@@ -158,6 +160,24 @@ describe('the names of a mapping', () => {
     ]);
     assert.deepEqual(dropped.ignored, {});
     assert.deepEqual(values(map({ keep: ['a.*'], drop: ['*.x'] }, payload)), [['a.y', 2]]);
+  });
+
+  it('names a payload that is one value by the rest of a template with {field}', () => {
+    const context = { ...AT_DEVICE, captured: { type: 'switch', name: 'pump' } };
+    const metric = '{type}.{name}.{field}';
+    assert.deepEqual(values(map({ metric }, '1', context)), [['switch.pump', 1]]);
+    assert.deepEqual(values(map({ metric }, { v: 1 }, context)), [['switch.pump.v', 1]]);
+    assert.equal(refused({ metric: '{field}' }, '1', context).reason, 'invalid_name');
+  });
+
+  it('takes no device from a field that it drops', () => {
+    const payload = { device: 'rtlwmbus[1]', total_m3: 1 };
+    assert.deepEqual(map({ drop: ['device'] }, payload).readings, [['hub', 'total_m3', 1]]);
+    const several = [
+      { device: 'radio-1', id: 1, total_m3: 1 },
+      { device: 'radio-2', id: 2, total_m3: 2 },
+    ];
+    assert.match(refused({ drop: ['device'] }, several, AT_HUB).message, /different values of "id"/);
   });
 
   it('makes the device from topic and payload', () => {

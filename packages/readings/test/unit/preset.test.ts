@@ -45,7 +45,7 @@ describe('what presets need of a mapping', () => {
   it('is a known name of what a text holds', () => {
     const [problem] = checkMapping({ parse: { data: 'ruuvy' } });
     assert.deepEqual(problem?.path, ['parse', 'data']);
-    assert.deepEqual(problem.known, ['json', 'ruuvi']);
+    assert.deepEqual(problem.known, ['json', 'ruuvi', 'meshtastic']);
   });
 
   it('is numbers, states and other words under one metric', () => {
@@ -104,11 +104,16 @@ describe('the mapping of a preset for a route with its own topic', () => {
   });
 
   it('is the most general one of several with the same end', () => {
-    const { routes } = presets.esphome!;
-    const general = routes.find(({ topic }) => topic === '{device}/+/{metric}/state');
-    assert.equal(presetMapping(presets.esphome!, 'home/{device}/{metric}/state'), general?.mapping);
+    const routes = ['lock', '+', 'cover'].map((type) => ({
+      topic: `{device}/${type}/{metric}/state`,
+      mapping: { metric: type },
+    }));
+    const preset = { name: 'x', title: 'x', base: '', routes };
+    assert.equal(presetMapping(preset, 'home/{device}/{metric}/state'), routes[1]?.mapping);
   });
 });
+
+const MESH = 'msh/EU_868/2/json/LongFast/!ba0dd62c';
 
 // The words are those of the documentation of each sender.
 describe('the mapping of a preset', () => {
@@ -119,11 +124,86 @@ describe('the mapping of a preset', () => {
     ['shelly', 'shellies/x/roller/0', 'stop', [['x', 'roller.0', 'stop']]],
     ['shelly', 'shellies/x/roller/0/pos', '55', [['x', 'roller.0.pos', 55]]],
     ['shelly', 'shellies/x/roller/0/command', 'stop', []],
-    ['esphome', 'n/climate/x/mode/state', 'off', [['n', 'x.mode', 'off']]],
-    ['esphome', 'n/climate/x/mode/state', 'heat', [['n', 'x.mode', 'heat']]],
-    ['esphome', 'n/climate/x/target_temperature/state', '21.5', [['n', 'x.target_temperature', 21.5]]],
-    ['esphome', 'n/cover/x/state', 'open', [['n', 'x', 'open']]],
-    ['esphome', 'n/binary_sensor/x/state', 'ON', [['n', 'x', 1]]],
+    ['shelly', 'shellies/x/roller/0/command/pos', '55', []],
+    ['shelly', 'shellies/x/light/0/set', '{"turn":"on","brightness":50}', []],
+    ['shelly', 'shellies/x/command/switch:0', 'on', []],
+    [
+      'shelly',
+      'x/status/switch:0',
+      '{"id":0,"errors":["overpower"]}',
+      [['x', 'switch:0.errors.0', 'overpower']],
+    ],
+    [
+      'shelly',
+      'x/events/rpc',
+      '{"params":{"events":[{"component":"bthomedevice:200","id":200,"idx":2,"event":"single_push"}]}}',
+      [['x', 'bthomedevice:200.2.event', 'single_push']],
+    ],
+    [
+      'shelly',
+      'x/events/rpc',
+      '{"params":{"events":[{"component":"ble","event":"ble.scan_result","data":[2,[["a1",-50,"AQ=="]]]}]}}',
+      [
+        ['x', 'ble.event', 'ble.scan_result'],
+        ['x', 'ble.data.0', 2],
+      ],
+    ],
+    ['esphome', 'n/sensor/x/state', '43.1', [['n', 'x', 43.1]]],
+    ['esphome', 'n/switch/x/state', 'ON', [['n', 'switch.x', 1]]],
+    ['esphome', 'n/binary_sensor/x/state', 'OFF', [['n', 'binary_sensor.x', 0]]],
+    ['esphome', 'n/cover/x/state', 'open', [['n', 'cover.x', 'open']]],
+    ['esphome', 'n/cover/x/position/state', '50', [['n', 'cover.x.position', 50]]],
+    ['esphome', 'n/event/x/state', '{"event_type":"single"}', [['n', 'event.x.event_type', 'single']]],
+    ['esphome', 'n/climate/x/mode/state', 'off', [['n', 'climate.x.mode', 'off']]],
+    ['esphome', 'n/climate/x/mode/state', 'heat', [['n', 'climate.x.mode', 'heat']]],
+    [
+      'esphome',
+      'n/climate/x/target_temperature/state',
+      '21.5',
+      [['n', 'climate.x.target_temperature', 21.5]],
+    ],
+    ['tasmota', 'stat/x/RESULT', '{"Button1":{"Action":"SINGLE"}}', [['x', 'Button1.Action', 'SINGLE']]],
+    ['tasmota', 'stat/x/RESULT', '{"Switch1":{"Action":"TOGGLE"}}', [['x', 'Switch1.Action', 'TOGGLE']]],
+    ['tasmota', 'stat/x/RESULT', '{"ButtonDebounce":50}', []],
+    ['tasmota', 'tele/x/SENSOR', '{"DS18B20":{"Id":"121937000000"}}', [['x', 'DS18B20.Id', '121937000000']]],
+    ['theengs', 'home/x/BTtoMQTT/A', '{"device":"Tracker","tempc":2}', [['A', 'tempc', 2]]],
+    ['theengs', 'home/x/RTL_433toMQTT/Nexa/3/7', '{"state":"ON","unit":2}', [['Nexa/3/7/2', 'state', 'ON']]],
+    ['zwave-js-ui', 'zwave/a/x/switch_binary/endpoint_0/currentValue/set', 'true', []],
+    ['zwave-js-ui', 'zwave/a/x/switch_binary/endpoint_0/currentValue/set', '{"value":true}', []],
+    [
+      'meshtastic',
+      MESH,
+      '{"from":1,"payload":{"battery_level":90,"voltage":4.1}}',
+      [
+        ['1', 'battery_level', 90],
+        ['1', 'voltage', 4.1],
+      ],
+    ],
+    [
+      'meshtastic',
+      MESH,
+      '{"from":1,"payload":{"voltage":12.6,"current":300}}',
+      [
+        ['1', 'current', 300],
+        ['1', 'environment_voltage', 12.6],
+      ],
+    ],
+    [
+      'meshtastic',
+      MESH,
+      '{"from":1,"type":"waypoint","payload":{"id":5,"name":"12","expire":0,"latitude_i":208759687}}',
+      [
+        ['1', 'waypoint.name', '12'],
+        ['1', 'waypoint.latitude', 20.8759687],
+      ],
+    ],
+    ['meshtastic', MESH, '{"from":1,"type":"text","payload":42}', [['1', 'text', '42']]],
+    [
+      'meshtastic',
+      'msh/EU_868/2/json/mqtt/',
+      '{"from":1,"type":"sendposition","payload":{"latitude_i":1}}',
+      [],
+    ],
     ['home-assistant', 'homeassistant/climate/x/state', 'off', [['climate/x', 'state', 'off']]],
     ['home-assistant', 'homeassistant/climate/x/state', 'heat', [['climate/x', 'state', 'heat']]],
     ['home-assistant', 'homeassistant/person/x/state', 'not_home', [['person/x', 'state', 'not_home']]],
