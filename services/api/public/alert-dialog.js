@@ -64,8 +64,9 @@ export async function openAlerts(name) {
   const [rules, receivers] = [element('ul', { class: 'rows' }), element('ul', { class: 'rows' })];
   const said = statusLine();
   const view = { name, rules, receivers, said, all: [] };
-  openDialog(
-    { name: 'Alerts', title: `Alerts of ${titleOf(name)}`, said },
+  const content = element(
+    'div',
+    { class: 'alert-rules' },
     rules,
     element(
       'div',
@@ -80,6 +81,7 @@ export async function openAlerts(name) {
       workButton('Add a receiver…', said, () => editReceiver(view)),
     ),
   );
+  openDialog({ name: 'Alerts', title: `Alerts of ${titleOf(name)}`, said }, content);
   await attempt(said, async () => {
     await readRules(view);
     await readReceivers(view);
