@@ -114,8 +114,7 @@ export function shownSensor() {
 /** Adds a live reading if it is from the sensor that is shown. */
 export function addLive(reading) {
   if (reading.device !== shown) return;
-  const chart = charts.get(reading.metric) ?? addChart(reading.metric);
-  chart?.add(Date.parse(reading.time), reading.value);
+  charts.get(reading.metric)?.add(Date.parse(reading.time), reading.value);
 }
 
 /** Readings were missed, so history is read again soon to fill the charts. */
@@ -127,12 +126,15 @@ export function paintSensor() {
   paintTitle();
   if (shown === null) return;
   const sensor = sensors.get(shown);
-  for (const [metric, latest] of sensor?.metrics ?? [])
-    (charts.get(metric) ?? addChart(metric))?.latest(latest);
-  for (const chart of charts.values()) chart.paint();
+  arrangeCharts();
+  for (const [metric, chart] of charts) {
+    chart.latest(sensor.metrics.get(metric));
+    chart.paint();
+  }
   const left = (sensor?.metrics.size ?? 0) - charts.size;
   $('charts-cut').hidden = left <= 0;
-  if (left > 0) setText($('charts-cut'), `${left} more metrics are not drawn. The HTTP API has them all.`);
+  if (left > 0)
+    setText($('charts-cut'), `${left} more metrics are not drawn. “Add a line…” under History shows them.`);
   if (performance.now() >= nextRefresh) void refresh();
   widen();
 }
@@ -297,12 +299,11 @@ function rebuild() {
   charts = new Map();
   marksAt = Number.NEGATIVE_INFINITY;
   for (const about of ['history', 'marks']) complain(about, null);
-  for (const metric of sensors.get(shown)?.metrics.keys() ?? []) addChart(metric);
+  arrangeCharts();
   void refresh();
 }
 
 function addChart(metric) {
-  if (charts.size >= MAX_CHARTS) return null;
   const chart = new Chart(metric, range, moveLimit);
   charts.set(metric, chart);
   marksAt = Number.NEGATIVE_INFINITY;
@@ -310,8 +311,18 @@ function addChart(metric) {
   const behind = [...charts.values()].filter((other) => byInterest(metric, other.metric) < 0);
   behind.sort((a, b) => byInterest(a.metric, b.metric));
   $('chart-grid').insertBefore(chart.card, behind[0]?.card ?? null);
+/** Draws the metrics of most interest. One that becomes known later can take the place of another. */
+function arrangeCharts() {
+  const metrics = [...metricsOf(shown).keys()].sort(byInterest).slice(0, MAX_CHARTS);
+  for (const [metric, chart] of charts) {
+    if (metrics.includes(metric)) continue;
+    chart.remove();
+    charts.delete(metric);
+  }
+  for (const metric of metrics) if (!charts.has(metric)) addChart(metric);
+}
+
   addGap();
-  return chart;
 }
 
 async function refresh() {
