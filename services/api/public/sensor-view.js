@@ -8,6 +8,7 @@ import { byInterest } from './format.js';
 import { keyOf, seriesOf } from './history-lines.js';
 import { MOST_SEARCHED, readBuckets, readWrong } from './history-reads.js';
 import { explain, labelOf, learnUnit, readingState, sensors, titleOf } from './model.js';
+import { nameText } from './names.js';
 import { Notes } from './notes.js';
 import { changeLimit, readRules, showLimits } from './sensor-limits.js';
 import { RANGES } from './series.js';
@@ -148,6 +149,7 @@ function paintTitle() {
     ready: 'No sensor yet',
   };
   setText($('sensor-title'), shown === null ? nothing[state] : titleOf(shown));
+  $('sensor-title').title = shown ?? '';
   for (const id of OF_SENSOR) $(id).disabled = shown === null;
   const isSilent = shown !== null && state === 'ready' && (sensor?.metrics.size ?? 0) === 0;
   setText($('sensor-facts'), facts(sensor ?? {}, isSilent));
@@ -157,9 +159,16 @@ function paintTitle() {
 
 function facts(sensor, isSilent) {
   const { site = '', city, kind, year = null } = sensor;
-  const name = labelOf(sensor) === null ? null : sensor.name;
+  const name = labelOf(sensor) === null ? null : nameText(sensor.name);
   const silent = isSilent ? 'No readings from this sensor yet' : null;
-  return [name, silent, kind, city, site === '' ? null : site, year === null ? null : `since ${year}`]
+  return [
+    name,
+    silent,
+    kind,
+    city,
+    site === '' ? null : nameText(site),
+    year === null ? null : `since ${year}`,
+  ]
     .filter(Boolean)
     .join(' · ');
 }
@@ -303,14 +312,6 @@ function rebuild() {
   void refresh();
 }
 
-function addChart(metric) {
-  const chart = new Chart(metric, range, moveLimit);
-  charts.set(metric, chart);
-  marksAt = Number.NEGATIVE_INFINITY;
-  showLimits(chart, shown);
-  const behind = [...charts.values()].filter((other) => byInterest(metric, other.metric) < 0);
-  behind.sort((a, b) => byInterest(a.metric, b.metric));
-  $('chart-grid').insertBefore(chart.card, behind[0]?.card ?? null);
 /** Draws the metrics of most interest. One that becomes known later can take the place of another. */
 function arrangeCharts() {
   const metrics = [...metricsOf(shown).keys()].sort(byInterest).slice(0, MAX_CHARTS);
@@ -322,6 +323,14 @@ function arrangeCharts() {
   for (const metric of metrics) if (!charts.has(metric)) addChart(metric);
 }
 
+function addChart(metric) {
+  const chart = new Chart(metric, range, moveLimit);
+  charts.set(metric, chart);
+  marksAt = Number.NEGATIVE_INFINITY;
+  showLimits(chart, shown);
+  const behind = [...charts.values()].filter((other) => byInterest(metric, other.metric) < 0);
+  behind.sort((a, b) => byInterest(a.metric, b.metric));
+  $('chart-grid').insertBefore(chart.card, behind[0]?.card ?? null);
   addGap();
 }
 
