@@ -18,6 +18,7 @@ import {
 import { element, setText } from './dom.js';
 import { byInterest } from './format.js';
 import { pauseOf, sensors, titleOf } from './model.js';
+import { nameText } from './names.js';
 
 const SEVERITIES = ['info', 'warning', 'critical'].map((severity) => [severity, severity]);
 const CONDITIONS = [
@@ -64,8 +65,9 @@ export async function openAlerts(name) {
   const [rules, receivers] = [element('ul', { class: 'rows' }), element('ul', { class: 'rows' })];
   const said = statusLine();
   const view = { name, rules, receivers, said, all: [] };
-  openDialog(
-    { name: 'Alerts', title: `Alerts of ${titleOf(name)}`, said },
+  const content = element(
+    'div',
+    { class: 'alert-rules' },
     rules,
     element(
       'div',
@@ -80,6 +82,7 @@ export async function openAlerts(name) {
       workButton('Add a receiver…', said, () => editReceiver(view)),
     ),
   );
+  openDialog({ name: 'Alerts', title: `Alerts of ${titleOf(name)}`, said }, content);
   await attempt(said, async () => {
     await readRules(view);
     await readReceivers(view);
@@ -105,7 +108,7 @@ async function readReceivers(view) {
 }
 
 function ruleRow(view, rule) {
-  const where = rule.device === view.name ? '' : ` (${rule.device ?? 'all sensors'})`;
+  const where = rule.device === view.name ? '' : ` (${nameText(rule.device ?? 'all sensors')})`;
   return listRow(
     view.said,
     `${words(rule)}, ${rule.severity}${where}`,
@@ -116,13 +119,13 @@ function ruleRow(view, rule) {
 
 /** `temperature above 80 for 5m`, or `no reading for 15m`. */
 function words({ metric, above, below, quiet, for: time }) {
-  if (quiet !== undefined) return `no ${metric ?? 'reading'} for ${quiet}`;
+  if (quiet !== undefined) return `no ${nameText(metric ?? 'reading')} for ${quiet}`;
   const limits = [
     above === undefined ? null : `above ${above}`,
     below === undefined ? null : `below ${below}`,
   ];
   const held = time === undefined ? '' : ` for ${time}`;
-  return `${metric} ${limits.filter((limit) => limit !== null).join(' or ')}${held}`;
+  return `${nameText(metric)} ${limits.filter((limit) => limit !== null).join(' or ')}${held}`;
 }
 
 async function removeRule(view, rule) {
@@ -165,7 +168,7 @@ function ruleForm(sensor, rule) {
   const metrics = numeric.map(([metric]) => metric).sort(byInterest);
   if (rule?.metric !== undefined && !metrics.includes(rule.metric)) metrics.unshift(rule.metric);
   const any = element('option', { value: ANY }, 'any metric');
-  const metric = selectField(metrics.map((each) => [each, each]));
+  const metric = selectField(metrics.map((each) => [each, nameText(each)]));
   const condition = selectField(CONDITIONS);
   const severity = selectField(SEVERITIES);
   const limit = element('input', { class: 'field', type: 'number', step: 'any' });

@@ -4,6 +4,7 @@ import { get, serverNow } from './api.js';
 import { $, element, said, setText } from './dom.js';
 import { age, count, measure, moment } from './format.js';
 import { titleOf } from './model.js';
+import { nameText } from './names.js';
 import { hrefOf } from './sensor-list.js';
 
 const MOST_SHOWN = 50;
@@ -75,6 +76,6 @@ function alertRow({ rule, severity, state, kind, device, metric, limit, value, s
 
 /** `temperature 81.5 is above 80`, or `no reading for 15 min`. */
 function what(kind, metric, value, limit) {
-  if (kind !== 'quiet') return `${metric} ${measure(value)} is ${kind} ${measure(limit)}`;
-  return `no ${metric ?? 'reading'} for ${age(limit)}`;
+  if (kind !== 'quiet') return `${nameText(metric)} ${measure(value)} is ${kind} ${measure(limit)}`;
+  return `no ${nameText(metric ?? 'reading')} for ${age(limit)}`;
 }

@@ -71,7 +71,9 @@ async function request(method, path, parameters, body, signal) {
     } catch (error) {
       if (error.status !== 401) throw error;
       // The visitor can have signed in while the refusal was under way.
-      if (signIns === before && !(await signIn(error.message))) throw error;
+      if (signIns !== before) continue;
+      const why = method === 'GET' ? 'Sign in to see and change this.' : 'Sign in to change this.';
+      if (!(await signIn(why))) throw new RequestError(why, error.status, error.title);
     }
   }
 }

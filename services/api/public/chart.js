@@ -5,6 +5,7 @@ import { drawCrosses, drawNotes } from './chart-marks.js';
 import { element, said, setText, setValue } from './dom.js';
 import { age, moment, quantity, symbol, ticksWithUnit } from './format.js';
 import { LimitLines } from './limit-lines.js';
+import { nameText } from './names.js';
 import { Series } from './series.js';
 
 // From a classic script: the module of uPlot is three times the size of its minified script.
@@ -44,7 +45,7 @@ export class Chart {
       element(
         'header',
         {},
-        element('h3', {}, metric, this.#sign),
+        element('h3', { title: metric }, nameText(metric), this.#sign),
         // A screen reader reads one phrase: "21.5, measured 3 min ago".
         element('p', { class: 'reading' }, this.#value, said(', measured '), this.#when),
       ),
@@ -172,7 +173,7 @@ export class Chart {
     const summary = empty
       ? this.#reason.textContent
       : `${span}, from ${this.#text(Math.min(...values))} to ${this.#text(Math.max(...values))}, now ${this.#text(values.at(-1))}`;
-    this.#box.setAttribute('aria-label', `${this.metric}: ${summary}`);
+    this.#box.setAttribute('aria-label', `${nameText(this.metric)}: ${summary}`);
   }
 
   #text(value) {

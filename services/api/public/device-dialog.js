@@ -6,6 +6,7 @@ import { ask, labelled } from './dialog.js';
 import { element } from './dom.js';
 import { byInterest, collator } from './format.js';
 import { describe, learnUnit, sensors } from './model.js';
+import { nameText } from './names.js';
 
 /** Fields of the registry as `[key, name, attributes of the input]`. The API has the same bounds. */
 const WORDS = [
@@ -45,7 +46,10 @@ export async function editDevice(name) {
     labelled(title, input(key, attributes, device.attributes[key])),
   );
   const units = metricsOf(name).map((metric) =>
-    labelled(`Unit of ${metric}`, input(`unit ${metric}`, { maxlength: '64' }, device.units[metric])),
+    labelled(
+      `Unit of ${nameText(metric)}`,
+      input(`unit ${metric}`, { maxlength: '64' }, device.units[metric]),
+    ),
   );
   const year = labelled('Year of installation', input('year', YEAR, device.year));
   const fields = element('div', { class: 'form' }, label, ...words.flat(), year, ...position, ...units);

@@ -23,7 +23,7 @@ export async function askKey(why) {
     required: '',
   });
   const label = labelled('Key', field);
-  const text = `${why} Enter an API key (tidegauge keys), or the API_TOKEN of this server.`;
+  const text = `${why} Enter an API key, which the administrator of this server makes with “tidegauge keys create NAME”, or its API_TOKEN.`;
   const answer = await ask({ title: 'Sign in', text, action: 'Sign in', label });
   return answer === null || field.value.trim() === '' ? null : field.value.trim();
 }

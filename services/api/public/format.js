@@ -120,16 +120,22 @@ export function ticksWithUnit(values, unit) {
   return labels.map((label) => `${label}\u00a0${sign}`);
 }
 
-/** Axis labels, with as many decimals as are needed to distinguish neighbouring ticks. */
+/** Axis labels, with the decimals of their step. */
 function ticks(values) {
   const step = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
-  const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  let digits = 0;
+  while (digits < 6 && !isWhole(step * 10 ** digits)) digits += 1;
   if (Math.abs(values.at(-1)) >= 1e7) return values.map(measure);
   const format = new Intl.NumberFormat(undefined, {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   });
   return values.map((value) => format.format(value));
+}
+
+/** Whether a number is whole, but for the rounding of its computation. */
+function isWhole(number) {
+  return number > 0.5 && Math.abs(number - Math.round(number)) < 1e-6 * number;
 }
 
 /** Natural order: site-2 before site-10. */

@@ -3,6 +3,7 @@
 import { ask, dateField, labelled, selectField, showText } from './dialog.js';
 import { element } from './dom.js';
 import { byInterest, collator } from './format.js';
+import { nameText } from './names.js';
 import { LEAST_SPAN } from './view-state.js';
 import { fieldText, fieldTime } from './zoned-time.js';
 
@@ -34,7 +35,7 @@ export async function askTimes(span, zone) {
  */
 export async function askLine(sensors) {
   const sites = [...new Set(sensors.map(({ site }) => site))].sort(collator.compare);
-  const site = selectField(sites.map((name) => [name, name === '' ? 'No site' : name]));
+  const site = selectField(sites.map((name) => [name, name === '' ? 'No site' : nameText(name)]));
   const [sensor, metric] = [selectField([]), selectField([])];
   const members = () => sensors.filter((each) => each.site === site.value);
   const fillMetrics = () => {
@@ -42,13 +43,13 @@ export async function askLine(sensors) {
     const metrics = new Set(chosen.flatMap(numericMetrics));
     fill(
       metric,
-      [...metrics].sort(byInterest).map((name) => [name, name]),
+      [...metrics].sort(byInterest).map((name) => [name, nameText(name)]),
     );
   };
   const fillSensors = () => {
     const names = members().map(({ name }) => name);
     names.sort(collator.compare);
-    fill(sensor, [[EVERY, 'All sensors of the site'], ...names.map((name) => [name, name])]);
+    fill(sensor, [[EVERY, 'All sensors of the site'], ...names.map((name) => [name, nameText(name)])]);
     fillMetrics();
   };
   site.addEventListener('change', fillSensors);

@@ -50,10 +50,10 @@ export function offsetOf({ earlier }, from, zone) {
   return earlier === null ? 0 : from - shifted(from, zone, EARLIER[earlier]);
 }
 
-/** Lines with one unit share an axis. Without a unit, those of one metric do. */
+/** Lines with one unit share an axis. Without a unit, those of one metric do, and of metrics that only differ in numbers. */
 export function axisOf(metric, unit) {
   const sign = symbol(unit);
-  return sign === '' ? `metric ${metric}` : `unit ${sign}`;
+  return sign === '' ? `metric ${metric.replaceAll(/\d+/g, '0')}` : `unit ${sign}`;
 }
 
 /**

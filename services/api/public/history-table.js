@@ -3,6 +3,7 @@
 import { $, element, setText } from './dom.js';
 import { measure, quantity } from './format.js';
 import { COLOURS } from './history-lines.js';
+import { nameText } from './names.js';
 import { hrefOf } from './sensor-list.js';
 import { EARLIER } from './view-state.js';
 
@@ -15,7 +16,7 @@ const cells = new Map();
 
 /** The name of a line in one phrase. */
 export function nameOf({ device, metric, earlier }) {
-  const name = `${metric} of ${device}`;
+  const name = `${nameText(metric)} of ${nameText(device)}`;
   return earlier === null ? name : `${name}, ${EARLIER[earlier].label}`;
 }
 
@@ -61,10 +62,12 @@ function rowOf(line, on) {
   const swatch = element('i', { 'data-colour': number, 'data-dashes': dashes, 'aria-hidden': 'true' });
   if (earlier !== null) swatch.setAttribute('data-earlier', '');
   // A long name breaks after a slash, not within a word.
-  const parted = device.split(/(?<=\/)/).flatMap((part) => [element('wbr'), part]);
-  const link = element('a', { href: hrefOf(device) }, ...parted);
-  const what = earlier === null ? metric : `${metric}, ${EARLIER[earlier].label}`;
-  const name = element('th', { scope: 'row' }, swatch, link, ' ', element('span', {}, what));
+  const parted = nameText(device)
+    .split(/(?<=\/)/)
+    .flatMap((part) => [element('wbr'), part]);
+  const link = element('a', { href: hrefOf(device), title: device }, ...parted);
+  const what = earlier === null ? nameText(metric) : `${nameText(metric)}, ${EARLIER[earlier].label}`;
+  const name = element('th', { scope: 'row' }, swatch, link, ' ', element('span', { title: metric }, what));
   const row = { at: element('span'), range: element('small') };
   const figures = FIGURES.map((figure) => {
     if (!EXTREMES.has(figure)) {

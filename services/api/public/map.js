@@ -3,6 +3,7 @@
 import { $, setText, svg } from './dom.js';
 import { middleCut } from './format.js';
 import { isQuiet, sensors } from './model.js';
+import { nameText } from './names.js';
 
 const WIDTH = 100;
 const MARGIN = 8;
@@ -50,7 +51,7 @@ export function sitesOf(all, now) {
     const known = sites.get(key);
     if (known === undefined) {
       if (sites.size < MOST_SITES)
-        sites.set(key, { name, site: site || name, lat, lon, seen, quiet, count: 1 });
+        sites.set(key, { name, site: nameText(site || name), lat, lon, seen, quiet, count: 1 });
     } else {
       known.count += 1;
       known.seen = Math.max(known.seen, seen);

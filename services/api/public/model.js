@@ -2,6 +2,7 @@
 
 import { get } from './api.js';
 import { byInterest, collator, middleCut } from './format.js';
+import { nameText } from './names.js';
 import { usualPause } from './series.js';
 import { wrongNumber } from './wrong-value.js';
 
@@ -141,10 +142,10 @@ export function labelOf({ attributes }) {
   return typeof label === 'string' && label.trim() !== '' ? middleCut(label.trim(), MAX_LABEL) : null;
 }
 
-/** What a sensor is called: its label, or its name. */
+/** What a sensor is called: its label, or the text of its name. */
 export function titleOf(name) {
   const sensor = sensors.get(name);
-  return (sensor === undefined ? null : labelOf(sensor)) ?? name;
+  return (sensor === undefined ? null : labelOf(sensor)) ?? nameText(name);
 }
 
 /** Adds a reading. Returns its sensor, or null when the limit of sensors or metrics is reached. */

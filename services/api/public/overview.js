@@ -4,6 +4,7 @@ import { get, serverNow } from './api.js';
 import { $, element, setText, setValue, svg } from './dom.js';
 import { age, byInterest, collator, count, isHousekeeping, quantity } from './format.js';
 import { explain, isQuiet, labelOf, readingState, sensors, sortedSensors } from './model.js';
+import { nameText } from './names.js';
 import { hrefOf } from './sensor-list.js';
 
 /** The most sensors in the table. */
@@ -60,8 +61,8 @@ function offer() {
   if (now === offered) return;
   offered = now;
   const first = sensors.size <= MOST_ROWS ? ALL : (names[0] ?? ALL);
-  fill($('overview-site'), [[ALL, 'all'], ...names.map((name) => [name, name])], first);
-  const pairs = words.map((word) => [word, word]);
+  fill($('overview-site'), [[ALL, 'all'], ...names.map((name) => [name, nameText(name)])], first);
+  const pairs = words.map((word) => [word, nameText(word)]);
   fill($('overview-metric'), pairs, mostShared($('overview-site').value));
 }
 
@@ -150,7 +151,7 @@ function paintRows({ key, site, metric, members }) {
 function rowOf(sensor, site) {
   const { name } = sensor;
   const isShort = site !== ALL && name.startsWith(`${site}/`);
-  const short = labelOf(sensor) ?? (isShort ? name.slice(site.length + 1) : name);
+  const short = labelOf(sensor) ?? nameText(isShort ? name.slice(site.length + 1) : name);
   // A long name breaks after a slash, not within a word.
   const parted = short.split(/(?<=\/)/).flatMap((part) => [element('wbr'), part]);
   const band = svg('polygon', {});

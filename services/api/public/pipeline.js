@@ -4,6 +4,7 @@ import { get, serverNow } from './api.js';
 import { $, element, setText } from './dom.js';
 import { initExplain, refreshCauses } from './explain.js';
 import { count, duration, moment, rate } from './format.js';
+import { nameText } from './names.js';
 import { initQuarantine, refreshQuarantine } from './quarantine.js';
 
 const TERMS = [
@@ -186,7 +187,14 @@ function showGaps({ devices, missing, healed = 0, list, truncated }, since) {
   const lacking = list.filter((gap) => gap.missing + gap.givenUp > 0).sort((a, b) => b.missing - a.missing);
   const rows = lacking
     .slice(0, MAX_GAP_ROWS)
-    .map((gap) => element('li', {}, element('span', {}, gap.device), element('span', {}, lackOf(gap))));
+    .map((gap) =>
+      element(
+        'li',
+        {},
+        element('span', { title: gap.device }, nameText(gap.device)),
+        element('span', {}, lackOf(gap)),
+      ),
+    );
   const notes = notesOfGaps(devices, lacking.length, truncated);
   rows.push(...notes.map((note) => element('li', { class: 'none' }, note)));
   replaceIfChanged($('gaps'), rows);

@@ -7,6 +7,7 @@ import { element, setText } from './dom.js';
 import { count, quantity } from './format.js';
 import { readBuckets } from './history-reads.js';
 import { readLatest } from './model.js';
+import { nameText } from './names.js';
 import { LEVELS, levelOf } from './tiles.js';
 import { offerUndo } from './undo.js';
 import { wrongNumber } from './wrong-value.js';
@@ -27,7 +28,9 @@ const MOST_UNDONE = 100;
  * @param changed called with `device`, `metric`, `from` and `to` after readings were marked or restored
  */
 export async function openReadings(lines, { from, to }, zone, changed) {
-  const line = selectField(lines.map(({ device, metric }, index) => [index, `${metric} of ${device}`]));
+  const line = selectField(
+    lines.map(({ device, metric }, index) => [index, `${nameText(metric)} of ${nameText(device)}`]),
+  );
   const rows = element('tbody');
   const said = statusLine();
   const [above, below] = [limitField(), limitField()];

@@ -2,6 +2,7 @@
 
 import { concerns, limitsOf, withLimit } from './alert-limits.js';
 import { get, send } from './api.js';
+import { nameText } from './names.js';
 
 /** The sensor whose rules were read last, its rules, and the number of reads. An answer to an earlier read is not used. */
 let known = { name: null, rules: [] };
@@ -27,7 +28,8 @@ export function showLimits(chart, name) {
  */
 export async function changeLimit({ rule, kind }, value) {
   await putRule(withLimit(rule, kind, value));
-  const where = rule.device === undefined ? 'all sensors' : `${rule.device} and the sensors below it`;
+  const where =
+    rule.device === undefined ? 'all sensors' : `${nameText(rule.device)} and the sensors below it`;
   const said = `The rule ${rule.name} begins ${kind} ${value} now, for ${where}.`;
   return { said, undo: () => putRule(rule) };
 }

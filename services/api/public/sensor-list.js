@@ -17,6 +17,7 @@ import {
   sensors,
   sortedSensors,
 } from './model.js';
+import { nameText } from './names.js';
 
 const SPARK_WIDTH = 72;
 const SPARK_HEIGHT = 20;
@@ -158,7 +159,7 @@ function arrange(number) {
 
 function isMatch({ name, attributes, site, city, kind }, words) {
   if (words.length === 0) return true;
-  const text = [name, labelOf({ attributes }), site, city, kind].join(' ').toLowerCase();
+  const text = [name, nameText(name), labelOf({ attributes }), site, city, kind].join(' ').toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
@@ -186,8 +187,8 @@ function addGroup(site) {
   const size = sizes.get(site);
   const heading = element(
     'h3',
-    {},
-    site === '' ? 'No site' : site,
+    { title: site },
+    site === '' ? 'No site' : nameText(site),
     ' ',
     element('span', {}, `${count(size)} ${size === 1 ? 'sensor' : 'sensors'}`),
   );
@@ -239,7 +240,7 @@ function rowOf(sensor) {
 /** A name is short below the heading of its site. */
 function nameRow(sensor, { named }) {
   const { name, site } = sensor;
-  const short = labelOf(sensor) ?? (name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name);
+  const short = labelOf(sensor) ?? nameText(name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name);
   named.dataset.long = String(short.length > LONG_NAME);
   setText(named, short);
 }
@@ -266,7 +267,7 @@ function nameMetrics(sensor, row) {
   for (const metric of metrics.slice(0, METRICS_SHOWN)) {
     const figure = element('b');
     row.figures.set(metric, figure);
-    row.values.append(said(', '), element('span', {}, `${metric} `, figure), ' ');
+    row.values.append(said(', '), element('span', { title: metric }, `${nameText(metric)} `, figure), ' ');
   }
   const more = metrics.length - METRICS_SHOWN;
   if (more > 0) row.values.append(said(', '), element('span', {}, `+${more} more`));

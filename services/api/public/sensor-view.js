@@ -8,6 +8,7 @@ import { byInterest } from './format.js';
 import { keyOf, seriesOf } from './history-lines.js';
 import { MOST_SEARCHED, readBuckets, readWrong } from './history-reads.js';
 import { explain, labelOf, learnUnit, readingState, sensors, titleOf } from './model.js';
+import { nameText } from './names.js';
 import { Notes } from './notes.js';
 import { changeLimit, readRules, showLimits } from './sensor-limits.js';
 import { RANGES } from './series.js';
@@ -114,8 +115,7 @@ export function shownSensor() {
 /** Adds a live reading if it is from the sensor that is shown. */
 export function addLive(reading) {
   if (reading.device !== shown) return;
-  const chart = charts.get(reading.metric) ?? addChart(reading.metric);
-  chart?.add(Date.parse(reading.time), reading.value);
+  charts.get(reading.metric)?.add(Date.parse(reading.time), reading.value);
 }
 
 /** Readings were missed, so history is read again soon to fill the charts. */
@@ -127,12 +127,15 @@ export function paintSensor() {
   paintTitle();
   if (shown === null) return;
   const sensor = sensors.get(shown);
-  for (const [metric, latest] of sensor?.metrics ?? [])
-    (charts.get(metric) ?? addChart(metric))?.latest(latest);
-  for (const chart of charts.values()) chart.paint();
+  arrangeCharts();
+  for (const [metric, chart] of charts) {
+    chart.latest(sensor.metrics.get(metric));
+    chart.paint();
+  }
   const left = (sensor?.metrics.size ?? 0) - charts.size;
   $('charts-cut').hidden = left <= 0;
-  if (left > 0) setText($('charts-cut'), `${left} more metrics are not drawn. The HTTP API has them all.`);
+  if (left > 0)
+    setText($('charts-cut'), `${left} more metrics are not drawn. “Add a line…” under History shows them.`);
   if (performance.now() >= nextRefresh) void refresh();
   widen();
 }
@@ -146,6 +149,7 @@ function paintTitle() {
     ready: 'No sensor yet',
   };
   setText($('sensor-title'), shown === null ? nothing[state] : titleOf(shown));
+  $('sensor-title').title = shown ?? '';
   for (const id of OF_SENSOR) $(id).disabled = shown === null;
   const isSilent = shown !== null && state === 'ready' && (sensor?.metrics.size ?? 0) === 0;
   setText($('sensor-facts'), facts(sensor ?? {}, isSilent));
@@ -155,9 +159,16 @@ function paintTitle() {
 
 function facts(sensor, isSilent) {
   const { site = '', city, kind, year = null } = sensor;
-  const name = labelOf(sensor) === null ? null : sensor.name;
+  const name = labelOf(sensor) === null ? null : nameText(sensor.name);
   const silent = isSilent ? 'No readings from this sensor yet' : null;
-  return [name, silent, kind, city, site === '' ? null : site, year === null ? null : `since ${year}`]
+  return [
+    name,
+    silent,
+    kind,
+    city,
+    site === '' ? null : nameText(site),
+    year === null ? null : `since ${year}`,
+  ]
     .filter(Boolean)
     .join(' · ');
 }
@@ -297,12 +308,22 @@ function rebuild() {
   charts = new Map();
   marksAt = Number.NEGATIVE_INFINITY;
   for (const about of ['history', 'marks']) complain(about, null);
-  for (const metric of sensors.get(shown)?.metrics.keys() ?? []) addChart(metric);
+  arrangeCharts();
   void refresh();
 }
 
+/** Draws the metrics of most interest. One that becomes known later can take the place of another. */
+function arrangeCharts() {
+  const metrics = [...metricsOf(shown).keys()].sort(byInterest).slice(0, MAX_CHARTS);
+  for (const [metric, chart] of charts) {
+    if (metrics.includes(metric)) continue;
+    chart.remove();
+    charts.delete(metric);
+  }
+  for (const metric of metrics) if (!charts.has(metric)) addChart(metric);
+}
+
 function addChart(metric) {
-  if (charts.size >= MAX_CHARTS) return null;
   const chart = new Chart(metric, range, moveLimit);
   charts.set(metric, chart);
   marksAt = Number.NEGATIVE_INFINITY;
@@ -311,7 +332,6 @@ function addChart(metric) {
   behind.sort((a, b) => byInterest(a.metric, b.metric));
   $('chart-grid').insertBefore(chart.card, behind[0]?.card ?? null);
   addGap();
-  return chart;
 }
 
 async function refresh() {

@@ -7,6 +7,7 @@ import { until } from '../harness.ts';
 
 const test = await testWith('chromium', findChromium);
 
+const TOKEN = 'a-long-and-random-token';
 const HASH = `#/sensor/${PROBE}`;
 
 async function openAlerts(page: Page) {
@@ -91,5 +92,25 @@ test('a receiver is added, tested, and deleted after a question', async (t) => {
     await question.getByRole('button', { name: 'Delete' }).click();
     await until('the end', async () => /family was deleted/.test(await said()));
     assert.equal(receivers.size, 0);
+  });
+});
+
+test('without a login the rules are shown, and cannot be changed until the visitor signs in', async (t) => {
+  const api = await startInstallation(t, { apiToken: TOKEN });
+  api.ingest.entries.rules.set('hot', { metric: 'temperature', above: 30, severity: 'warning' });
+  const expect = /Failed to load resource.* 401/;
+  await visit(api, { viewport: { width: 1366, height: 844 }, hash: HASH, expect }, async (page) => {
+    const { dialog, said } = await openAlerts(page);
+    const login = page.getByRole('dialog', { name: 'Sign in' });
+    await until('the question', async () => /API key, which the administrator/.test(await login.innerText()));
+    await login.getByRole('button', { name: 'Cancel' }).click();
+    await until('the reason', async () => (await said()) === 'Sign in to see and change this.');
+    assert.match(await dialog.innerText(), /temperature above 30/);
+    assert.deepEqual(await dialog.getByRole('button').allInnerTexts(), ['Close']);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await openAlerts(page);
+    await login.getByLabel('Key').fill(TOKEN);
+    await page.keyboard.press('Enter');
+    await until('the rule', () => dialog.getByRole('button', { name: 'Edit the rule hot' }).isVisible());
   });
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { findChromium } from '@tidegauge/lab/chromium';
 import { testWith } from '@tidegauge/lab/unavailable';
+import { cleanName } from '@tidegauge/readings';
 import type { Page } from 'playwright-core';
-import { fresh, inkIn, PROBE, startInstallation, textOf, visit } from '../browser.ts';
+import { ATTACK, fresh, inkIn, PROBE, startInstallation, textOf, visit } from '../browser.ts';
 import { startApi, until } from '../harness.ts';
 
 const test = await testWith('chromium', findChromium);
@@ -145,6 +146,37 @@ test('content that does not fit is cut visibly', async (t) => {
     assert.match(await textOf(page, '.row[data-name="a"]'), /\+12 more/);
     await until('the charts', async () => (await page.locator('.chart').count()) === 12);
     assert.match(await textOf(page, '#charts-cut'), /^3 more metrics are not drawn/);
+    const drawn = await page.locator('.chart h3').allTextContents();
+    assert.deepEqual(
+      drawn,
+      Array.from({ length: 12 }, (_, n) => `metric-${n}`),
+    );
+  });
+});
+
+test('names are shown as their sender wrote them, and as text', async (t) => {
+  const [site, sensor, metric] = [`Bäder & ${ATTACK}`, 'Living Room', 'T (°C)'];
+  const device = `${cleanName(site)}/${cleanName(sensor)}`;
+  const api = await startApi(t);
+  await api.ingest.commit([fresh(device, cleanName(metric), 21)]);
+  const hash = `#/sensor/${device}`;
+  await visit(api, { viewport: { width: 390, height: 844 }, hash }, async (page) => {
+    const title = page.locator('#sensor-title');
+    await until('the title', async () => (await title.innerText()) === `${site}/${sensor}`);
+    assert.equal(await title.getAttribute('title'), device);
+    await until('the chart', async () => (await page.locator('.chart h3').allTextContents())[0] === metric);
+    // Beside the title there is no place for buttons.
+    const [above, below] = await Promise.all([
+      title.boundingBox(),
+      page.locator('#open-history').boundingBox(),
+    ]);
+    assert.ok(above!.width > 250 && above!.y + above!.height <= below!.y);
+    await page.getByRole('link', { name: 'Back to the sensors' }).click();
+    await until('the site', async () => (await textOf(page, '.sensor-list h3')).startsWith(site));
+    assert.match(await textOf(page, '.row'), /^Living Room/);
+    await page.locator('#search').fill('living room');
+    assert.equal(await page.locator('.row').count(), 1);
+    assert.equal(await page.evaluate('window.attacked'), undefined);
   });
 });
 

@@ -35,9 +35,10 @@ test('the history of a sensor begins with what it measures', () => {
   assert.equal(metrics({ a: 1, b: 2, c: 3, d: 4, e: 5 }).length, 4);
 });
 
-test('lines with one unit share an axis, and metrics without a unit do not', () => {
+test('lines with one unit share an axis, and of metrics without a unit those that differ in numbers', () => {
   assert.equal(axisOf('inside', 'Cel'), axisOf('outside', 'Cel'));
   assert.notEqual(axisOf('a', undefined), axisOf('b', undefined));
+  assert.equal(axisOf('m1', undefined), axisOf('m12', undefined));
   assert.notEqual(axisOf('a', 'Cel'), axisOf('a', 'K'));
 });
 
