@@ -6,15 +6,7 @@ import { valueAt } from './paths.ts';
 import { canBeDate, isShortTime, looksLikeTime, MAY_BE_TIME, mayBeUptime } from './short-time.ts';
 import { compileTemplate, type Template, type TemplateValues } from './template.ts';
 import { isNoValue } from './texts.ts';
-import {
-  compileTime,
-  isDate,
-  isTimeOfDay,
-  type ReadTime,
-  timeDoubt,
-  UNKNOWN_ZONE,
-  type When,
-} from './times.ts';
+import { compileTime, joinTime, type ReadTime, timeDoubt, UNKNOWN_ZONE, type When } from './times.ts';
 
 /** The time of a record, and the field of the record that has it, which is no metric. */
 export interface RecordTime {
@@ -209,12 +201,11 @@ function dateAndTime(
   after: number | null,
 ): RecordTime | DecodeError | null {
   const dateField = DATES.find((name) => Object.hasOwn(record, name));
-  const date = dateField === undefined ? null : record[dateField];
-  if (dateField === undefined || typeof date !== 'string' || !isDate(date)) return null;
+  if (dateField === undefined) return null;
   for (const field of CLOCKS) {
-    const clock = Object.hasOwn(record, field) ? record[field] : null;
-    if (typeof clock !== 'string' || !isTimeOfDay(clock)) continue;
-    const found = timeOf(`${date.trim()} ${clock.trim()}`, field, read, context, after);
+    const joined = Object.hasOwn(record, field) ? joinTime(record[dateField], record[field]) : null;
+    if (joined === null) continue;
+    const found = timeOf(joined, field, read, context, after);
     return found instanceof DecodeError ? found : { ...found, dateField };
   }
   return null;

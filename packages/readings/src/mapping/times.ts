@@ -66,6 +66,8 @@ const METER = /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)([WS])$/;
 const TIME_OF_DAY =
   /^\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?|[AaPp][Mm]))?$/;
 const DATE = /^(?:\d{4}([-/.])\d\d?\1\d\d?|\d\d?\.\d\d?\.(?:\d{4}|\d\d)|\d\d?\/\d\d?\/\d{4})$/;
+const BASIC_DATE = /^(?:19|20)\d{6}$/;
+const BASIC_CLOCK = /^\d{4}(?:\d\d)?$/;
 // RFC 2822 section 3.3 and RFC 5322: [day-name,] day month year hour:minute[:second] zone
 const RFC_2822 =
   /^(?:[A-Za-z]{3}, ?)?(\d{1,2}) ([A-Za-z]{3}) (\d{4}) (\d\d):(\d\d)(?::(\d\d))?(?: (GMT|UTC?|Z|[+-]\d{4}|EST|EDT|CST|CDT|MST|MDT|PST|PDT))?$/;
@@ -202,6 +204,13 @@ export function isTimeOfDay(text: string): boolean {
 /** Whether a text is a date, `2026-11-26`. */
 export function isDate(text: string): boolean {
   return text.length <= LONGEST && DATE.test(text.trim());
+}
+
+/** One text of a date and a time of day: `2026-11-26` and `22:00:00`, or `20261126` and `220000`. Null for others. */
+export function joinTime(date: unknown, clock: unknown): string | null {
+  if (typeof date !== 'string' || typeof clock !== 'string') return null;
+  if (isDate(date) && isTimeOfDay(clock)) return `${date.trim()} ${clock.trim()}`;
+  return BASIC_DATE.test(date) && BASIC_CLOCK.test(clock) ? `${date}T${clock}` : null;
 }
 
 /** Whether an ISO 8601 time, or a text with a similar end, states its zone. It is fast, for the hot path. */

@@ -188,6 +188,8 @@ describe('a time in another form', () => {
       { Date: '26.11.2026', Time: '21:30', temp: 1 },
       { date: '2026/11/26', time: '22:30:00+01:00', temp: 1 },
       { temp: 1, time: '21:30:00', date: '26.11.26' },
+      { date: '20261126', time: '213000', temp: 1 },
+      { date: '20261126', time: '2130', temp: 1 },
     ];
     for (const payload of both)
       assert.deepEqual(read(payload).readings, [['temp', 1, '2026-11-26T21:30:00']], JSON.stringify(payload));
