@@ -1,8 +1,7 @@
 import { type Decode, type DecodeContext, DecodeError, withoutExceptions } from '../codec.ts';
-import { noteNames, noteTimes, ONE_OF_SEVERAL, ownName } from '../mapping/assumptions.ts';
+import { noteNames, noteTimes } from '../mapping/assumptions.ts';
 import { Mapping } from '../mapping/compile-mapping.ts';
 import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
-import { isTable } from '../mapping/paths.ts';
 import { BareText, parseWithNonNumbers } from '../mapping/payload-tree.ts';
 import { mayBeTime, NO_TIME } from '../mapping/record-time.ts';
 import type { Reading } from '../reading.ts';
@@ -76,12 +75,9 @@ function decodeAnyJson(payload: Uint8Array, context: DecodeContext, mapping: Map
 function readTree(root: unknown, context: DecodeContext, mapping: Mapping): Result {
   if (looksLikeSenml(root)) return readSenmlJson(root, context);
   const decoded = readRecords(root, context, mapping);
-  if (context.notes?.doubt === undefined || decoded instanceof DecodeError) return decoded;
-  const only = Array.isArray(root) && root.length === 1 ? root[0] : root;
-  const name = isTable(only) ? ownName(only) : null;
-  if (name !== null) context.notes.doubt(name, ONE_OF_SEVERAL);
+  if (decoded instanceof DecodeError) return decoded;
   noteTimes(decoded, context);
-  noteNames(decoded, context);
+  noteNames(root, decoded, context);
   return decoded;
 }
 

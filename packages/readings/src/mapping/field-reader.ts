@@ -7,7 +7,7 @@ import {
   tooManyReadings,
 } from '../make-reading.ts';
 import { metricNameProblem, type Reading, unitProblem } from '../reading.ts';
-import { senderField, severalSenders } from '../record-senders.ts';
+import { namesSender, senderField, severalSenders } from '../record-senders.ts';
 import { BY_PLACE, ONE_TIME, placeName } from './assumptions.ts';
 import { restoreName } from './clean-name.ts';
 import type { FieldPlans } from './field-plans.ts';
@@ -37,8 +37,6 @@ const MAX_PATH = 256;
 
 export type Scalar = string | number | boolean;
 
-/** Fields that name a sensor, and no message or channel. */
-const SENDER_NAME = /sensor|device|node|probe|station|beacon|host/i;
 const NONE: ReadonlySet<string> = new Set();
 
 /** One payload that is decoded. */
@@ -374,11 +372,6 @@ export class FieldReader {
     if (unit !== null) context.notes?.unit(device, metric, unit);
     return null;
   }
-}
-
-/** Whether a field can name a sensor. */
-export function namesSender(field: string): boolean {
-  return SENDER_NAME.test(field.slice(field.lastIndexOf('.') + 1));
 }
 
 /** The unit that the mapping gives a metric; null without one, or when the payload does not have its field. */
