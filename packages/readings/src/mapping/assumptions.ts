@@ -61,7 +61,7 @@ const OTHER_NAMES = new Set([...SENDER_NAMES, ...VALUE_NAMES, ...NUMBERS]);
 const MOST_NAMES = 4;
 /** A text from this length on is in a name on purpose, such as the address in `shelly-A4C138`. */
 const LONG_NAME = 6;
-const SEPARATORS = /[^\p{L}\p{N}]+/gu;
+const SEPARATORS = /[\s_:./-]+/g;
 const NONE: ReadonlySet<string> = new Set();
 /** Longer names are those of payloads that differ. */
 const LONGEST_KNOWN = 64;
