@@ -1,8 +1,9 @@
 import type { DecodeContext } from '../codec.ts';
+import type { DoubtfulName } from '../notes.ts';
 import type { Reading, ReadingValue } from '../reading.ts';
 import { isAddress, mayNameSender, nameField, namesSender, senderField } from '../record-senders.ts';
 import { MAX_AHEAD, parseTime } from '../time.ts';
-import { cleanName, restoreName } from './clean-name.ts';
+import { restoreName } from './clean-name.ts';
 import { isTime, isTimeBelow } from './history.ts';
 import { recordList } from './named-values.ts';
 import { isTable, valueAt } from './paths.ts';
@@ -119,14 +120,14 @@ export function noteNames(
   const { notes } = context;
   if (notes?.doubt === undefined) return;
   const several = severalNames(readings);
-  for (const metric of several) notes.doubt(restoreName(metric), SEVERAL_NAMES);
-  if (!readings.some(({ metric }) => canName(metric))) return;
-  const fields = nameFields(placesOf(readings, context, isMapped), several);
-  const setting = fields.length === 1 && !isMapped ? settingOf(root, fields[0]!, context) : '';
-  for (const field of fields) notes.doubt(field, ONE_OF_SEVERAL + setting);
+  for (const field of several) notes.doubt(field, SEVERAL_NAMES);
+  if (!haveNames(readings)) return;
+  const found = namesIn(placesOf(readings, context, isMapped), several);
+  const setting = found.length === 1 && !isMapped ? settingOf(root, found[0]!.field, context) : '';
+  for (const { field, name } of found) notes.doubt(field, ONE_OF_SEVERAL + setting, name);
 }
 
-/** The metrics that have several names in one series. */
+/** The fields that have several names in one series. */
 function severalNames(readings: readonly Reading[]): ReadonlySet<string> {
   // Two records of a name and a number. Other values of a series at one time are refused.
   if (readings.length < 4 || readings.every(({ time }) => time === readings[0]!.time)) return NONE;
@@ -141,28 +142,35 @@ function severalNames(readings: readonly Reading[]): ReadonlySet<string> {
     const series = `${device} ${metric}`;
     const before = values.get(series);
     values.set(series, value);
-    if (before !== undefined && before !== value && mayBeName(metric, value)) names.add(metric);
+    if (before !== undefined && before !== value && mayBeName(metric, value)) names.add(restoreName(metric));
   }
   return numbers > 1 ? names : NONE;
 }
 
-/** The fields of objects that can be their names, without those that have a note. */
-function nameFields(places: Iterable<Place>, noted: ReadonlySet<string>): readonly string[] {
-  const fields: string[] = [];
-  for (const place of places) {
-    const name = nameIn(place);
-    if (name === null) continue;
-    const field = place.path === '' ? name : `${restoreName(place.path)}.${name}`;
-    if (!noted.has(cleanName(field))) fields.push(field);
-    if (fields.length === MOST_NAMES) break;
+/** The fields of objects that can be their names, and what they say; without those that have a note. */
+function namesIn(
+  places: Iterable<Place>,
+  noted: ReadonlySet<string>,
+): readonly { readonly field: string; readonly name: DoubtfulName }[] {
+  const found: { field: string; name: DoubtfulName }[] = [];
+  for (const { path, device, fields } of places) {
+    const own = nameIn(path, fields);
+    const field = path === '' ? own : `${restoreName(path)}.${own}`;
+    if (own === null || noted.has(field!)) continue;
+    found.push({ field: field!, name: { device, text: String(fields[own]) } });
+    if (found.length === MOST_NAMES) break;
   }
-  return fields;
+  return found;
 }
 
-/** Whether a metric can be the name of a sender or a value, by the last word of its name. */
+/** Whether a metric can be the name of a sender or a value. It is on the hot path of ingest. */
+function haveNames(readings: readonly Reading[]): boolean {
+  for (const { metric } of readings) if (known.get(metric) ?? canName(metric)) return true;
+  return false;
+}
+
+/** Whether a metric can be such a name, by its last word. */
 function canName(metric: string): boolean {
-  const before = known.get(metric);
-  if (before !== undefined) return before;
   const field = restoreName(metric.slice(metric.lastIndexOf('.') + 1));
   const can = mayNameSender(field) || OTHER_NAMES.has(field);
   if (metric.length > LONGEST_KNOWN) return can;
@@ -177,6 +185,7 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Place {
   /** Its path, as in the names of metrics. */
   readonly path: string;
+  readonly device: string;
   /** The first value of each field, without names that are in the device or the path already. */
   readonly fields: Record<string, ReadingValue>;
 }
@@ -194,13 +203,14 @@ function placesOf(
     const path = metric.slice(0, Math.max(point, 0));
     let place = places.get(path);
     if (place === undefined) {
-      place = { path, fields: {} };
+      place = { path, device, fields: {} };
       places.set(path, place);
     }
     // The value without a name has that of the topic.
     const field = metric === own ? 'value' : restoreName(metric.slice(point + 1));
-    if (mayNameSender(field) && isPartOf(String(value), `${device}/${path}`)) continue;
-    place.fields[field] ??= value;
+    if (place.fields[field] !== undefined) continue;
+    const isUsed = mayNameSender(field) && isPartOf(String(value), `${device}/${path}`);
+    if (!isUsed) place.fields[field] = value;
   }
   return places.values();
 }
@@ -216,7 +226,7 @@ function isPartOf(text: string, name: string): boolean {
 }
 
 /** The field of an object that can be the name of its sender or value; null without one. */
-function nameIn({ path, fields }: Place): string | null {
+function nameIn(path: string, fields: Fields): string | null {
   const name = ownName(fields);
   if (name === null || path === '') return name;
   const parent = restoreName(path.slice(path.lastIndexOf('.') + 1));

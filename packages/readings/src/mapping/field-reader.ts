@@ -222,11 +222,12 @@ export class FieldReader {
   }
 
   /** Notes that the places of elements are in the names of metrics, when a field seems to name them. */
-  #doubtPlaces({ payload }: Current, path: string, array: readonly unknown[]): void {
+  #doubtPlaces({ payload, device }: Current, path: string, array: readonly unknown[]): void {
     const { notes } = payload.context;
     const field = notes?.doubt === undefined ? null : placeName(array);
-    if (field !== null && this.#plans.field(join(path, `0.${field}`)).name !== null)
-      notes?.doubt?.(join(path, `*.${field}`), BY_PLACE);
+    if (field === null || this.#plans.field(join(path, `0.${field}`)).name === null) return;
+    const text = String((array[0] as Readonly<Record<string, unknown>>)[field]);
+    notes?.doubt?.(join(path, `*.${field}`), BY_PLACE, { device: String(device), text });
   }
 
   readArray(current: Current, path: string, array: readonly unknown[], depth: number): DecodeError | null {
