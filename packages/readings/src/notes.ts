@@ -19,7 +19,7 @@ export interface Notes {
    *
    * @param field its path in the payload
    * @param why what was assumed and how to state it, from a small set of texts
-   * @param name what the field says, when it can name the sender of values
+   * @param name the value of the field, when it can name the sender of values
    */
   doubt?(field: string, why: string, name?: DoubtfulName): void;
 }

@@ -74,7 +74,11 @@ function decodeAnyJson(payload: Uint8Array, context: DecodeContext, mapping: Map
 /** Reads parsed JSON, or what another form has in place of it. */
 function readTree(root: unknown, context: DecodeContext, mapping: Mapping): Result {
   if (looksLikeSenml(root)) return readSenmlJson(root, context);
-  const decoded = readRecords(root, context, mapping);
+  return noted(root, readRecords(root, context, mapping), context);
+}
+
+/** Notes what the readings of a payload can mean besides. */
+function noted(root: unknown, decoded: Result, context: DecodeContext): Result {
   if (decoded instanceof DecodeError) return decoded;
   noteTimes(decoded, context);
   noteNames(root, decoded, context);
@@ -104,7 +108,7 @@ function haveTwins(readings: readonly Reading[]): boolean {
 /** Reads JSON that has NaN or infinite numbers; null when the payload is something else. */
 function readNonNumbers(payload: Uint8Array, context: DecodeContext, mapping: Mapping): Result | null {
   const root = parseWithNonNumbers(payload, context.notes);
-  return root === undefined ? null : mapping.read(root, context);
+  return root === undefined ? null : noted(root, mapping.read(root, context), context);
 }
 
 /** Reads a number, also with a unit, a word for a state, a word for no value, line protocol, or SenML in CBOR. */

@@ -17,7 +17,7 @@ const TYPES: ReadonlyMap<string, 'string' | 'number' | 'boolean'> = new Map([
 const VALUE_LABELS = ['v', 'vs', 'vb', 'vd', 's'];
 /** Why a label is ignored, which RFC 8428 permits (section 4.4). */
 export const UNKNOWN_LABEL =
-  'it is no label of SenML: send a name and value as a record of its own, or what names the sender in bn or n';
+  'it is no label of SenML: send a name and value as a separate record, or what names the sender in bn or n';
 
 /** SenML in JSON (RFC 8428, `application/senml+json`): an array of records. */
 export const decodeSenmlJson: Decode = (payload, context) => {

@@ -147,7 +147,7 @@ function severalNames(readings: readonly Reading[]): ReadonlySet<string> {
   return numbers > 1 ? names : NONE;
 }
 
-/** The fields of objects that can be their names, and what they say; without those that have a note. */
+/** The fields of objects that can be their names, with their values; without those that have a note. */
 function namesIn(
   places: Iterable<Place>,
   noted: ReadonlySet<string>,
@@ -230,7 +230,7 @@ function nameIn(path: string, fields: Fields): string | null {
   const name = ownName(fields);
   if (name === null || path === '') return name;
   const parent = restoreName(path.slice(path.lastIndexOf('.') + 1));
-  // Elements of arrays have notes of their own.
+  // `placeName` is for the elements of arrays.
   if (/^\d+$/.test(parent)) return null;
   if (isAddress(name) || namesSender(name) || namesSender(parent) || ORIGIN.test(parent)) return name;
   const isRecord = Object.keys(fields).some((field) => field !== name && typeof fields[field] === 'number');

@@ -67,6 +67,8 @@ describe('a field that can name the sender or the value of a record', () => {
     for (const payload of [records, { readings: records }, lines, csv])
       for (const how of ['auto', {}]) assert.deepEqual(read(payload, how).doubts, ['mac'], `${payload}`);
     assert.deepEqual(read({ data: records }).doubts, ['data.mac']);
+    for (const payload of ['mac=17&temp=21', '{"mac":"A","temp":NaN,"hum":45}', "{'mac': 'A', 'temp': 21}"])
+      for (const how of ['auto', {}]) assert.deepEqual(read(payload, how).doubts, ['mac'], payload);
   });
 
   it('has a note with format: json, also over HTTP, and with a mapping that does not use it', () => {
@@ -116,7 +118,7 @@ describe('a field that can name the sender or the value of a record', () => {
     assert.deepEqual(read({ device: 'a', mac: 'A', temp: 21.5 }, 'json', nameless).doubts, []);
   });
 
-  it('has the setting that tells senders apart', () => {
+  it('has the setting that names the senders', () => {
     const records = [{ ts: T, mac: 'A', temp: 1 }];
     for (const [payload, mapping] of [
       [{ mac: 'A', temp: 1 }, { device: '{device}/{mac}' }],
