@@ -19,6 +19,14 @@ export interface Notes {
    *
    * @param field its path in the payload
    * @param why what was assumed and how to state it, from a small set of texts
+   * @param name the value of the field, when it can name the sender of values
    */
-  doubt?(field: string, why: string): void;
+  doubt?(field: string, why: string, name?: DoubtfulName): void;
+}
+
+/** A name that is in no name of a series. When it changes, several senders of values are one series. */
+export interface DoubtfulName {
+  /** Of the values beside it. */
+  readonly device: string;
+  readonly text: string;
 }

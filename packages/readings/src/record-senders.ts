@@ -11,6 +11,8 @@ const ADDRESS =
 /** Other fields that can say which sensor a record is of. */
 const NAME =
   /^(?:id|uid|guid|sn|addr|address|name|device|devicename|deviceno|sensor|sensorname|node|nodename|probe|probeid|station|stationid|meterid|meterno|tagid|beacon|beaconid|unitid|slave|slaveid|channel|host|hostname|hwid|chipid)$/;
+/** Fields that name a sensor, and no message or channel. */
+const SENSOR = /sensor|device|node|probe|station|beacon|host/i;
 const LONGEST_NAME = 40;
 /** Names of fields that were classified: most payloads have the same few. */
 const MOST_KNOWN = 1000;
@@ -56,12 +58,12 @@ export function withoutDevice(records: readonly unknown[]): readonly unknown[] {
   return records.filter((record) => !isTable(record) || !isFilled(record.device));
 }
 
-/** A field besides `device` that can name the sender of a record; null without one. */
+/** The field that can name the sender of a record, best an address; null without one. */
 export function nameField(record: Readonly<Record<string, unknown>>): string | null {
   let found: string | null = null;
   for (const field in record) {
     const isBetter = rankOf(field) > (found === null ? 0 : rankOf(found));
-    if (isBetter && field !== 'device' && isFilled(record[field])) found = field;
+    if (isBetter && isFilled(record[field])) found = field;
   }
   return found;
 }
@@ -88,6 +90,16 @@ export function severalSenders(field: string, { device }: DecodeContext, list = 
       `${quote(field)}, so they would be mixed in one series; set mapping: { ${setting} }, or when it names no sender, ` +
       `mapping: { drop: [${dropped}] }`,
   );
+}
+
+/** Whether a field can name a sensor, and no message or channel. */
+export function namesSender(field: string): boolean {
+  return SENSOR.test(field.slice(field.lastIndexOf('.') + 1));
+}
+
+/** Whether a field has the address or number of a device. */
+export function isAddress(field: string): boolean {
+  return rankOf(field) === 2;
 }
 
 /** Whether a field can name the sender of a record. */

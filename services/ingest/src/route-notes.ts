@@ -1,4 +1,5 @@
 import {
+  type DoubtfulName,
   type IgnoredFieldDocument,
   MAX_UNIT_LENGTH,
   type Notes,
@@ -13,6 +14,12 @@ const IGNORED_BYTES = 64 * 1024;
 const FIELD_BYTES = 200;
 /** Memory of the units of one route: about 2,000 series. */
 const UNITS_BYTES = 512 * 1024;
+
+/** Memory of the names of senders of one route that are in no series: about 500 devices. */
+const NAMES_BYTES = 128 * 1024;
+/** Characters of such a name that are compared. */
+const LONGEST_NAME = 100;
+const CHANGES = 'its value changes within one series; ';
 
 interface IgnoredField {
   readonly reason: string;
@@ -37,6 +44,10 @@ export class RouteNotes implements Notes {
   readonly #ignored = new Map<string, IgnoredField>();
   readonly #doubts = new Map<string, IgnoredField>();
   #ignoredBytes = 0;
+  /** The fields whose names of senders have changed. */
+  readonly #changing = new Set<string>();
+  /** The last of these names by device and field. */
+  readonly #names = new ByteCache<string>(NAMES_BYTES, (name) => 2 * name.length);
   readonly #units = new ByteCache<UnitDocument>(UNITS_BYTES, bytesOf);
 
   ignored(field: string, why: string): void {
@@ -44,8 +55,19 @@ export class RouteNotes implements Notes {
     if (!this.#count(this.#ignored, field, why)) this.ignoredUnlisted++;
   }
 
-  doubt(field: string, why: string): void {
-    this.#count(this.#doubts, field, why);
+  doubt(field: string, why: string, name?: DoubtfulName): void {
+    const isListed = this.#count(this.#doubts, field, why);
+    if (isListed && name !== undefined && !this.#changing.has(field)) this.#compare(field, name);
+  }
+
+  /** Remembers the name of a sender, and whether it has changed for a device. */
+  #compare(field: string, { device, text }: DoubtfulName): void {
+    const series = `${device} ${field}`;
+    const name = text.slice(0, LONGEST_NAME);
+    const before = this.#names.get(series);
+    if (before === name) return;
+    if (before === undefined) this.#names.set(series, copyString(name));
+    else this.#changing.add(copyString(field));
   }
 
   /** Counts a field in a list; false if the list has no room for it. */
@@ -74,9 +96,13 @@ export class RouteNotes implements Notes {
     return [...this.#ignored].map(([field, { reason, count }]) => ({ field, reason, count }));
   }
 
-  /** The fields that were used with an assumption, as `ignoredFields` lists them. */
+  /** The fields that were used with an assumption, as `ignoredFields` lists them. A name that has changed is marked. */
   doubts(): readonly IgnoredFieldDocument[] {
-    return [...this.#doubts].map(([field, { reason, count }]) => ({ field, reason, count }));
+    return [...this.#doubts].map(([field, { reason, count }]) => ({
+      field,
+      reason: this.#changing.has(field) ? CHANGES + reason : reason,
+      count,
+    }));
   }
 
   /** The units of recently used series. */

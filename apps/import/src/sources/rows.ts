@@ -48,7 +48,7 @@ export class RowReader {
       notes: {
         unit: (device, metric, unit) => void this.#units.set(`${device} ${metric}`, unit),
         ignored: (...note) => void this.#notes.push(note),
-        doubt: (...doubt) => void this.#doubts.push(doubt),
+        doubt: (field, why) => void this.#doubts.push([field, why]),
       },
     };
   }

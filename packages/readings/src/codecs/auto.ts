@@ -1,8 +1,7 @@
 import { type Decode, type DecodeContext, DecodeError, withoutExceptions } from '../codec.ts';
-import { noteNames, noteTimes, ONE_OF_SEVERAL, ownName } from '../mapping/assumptions.ts';
+import { noteNames, noteTimes } from '../mapping/assumptions.ts';
 import { Mapping } from '../mapping/compile-mapping.ts';
 import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
-import { isTable } from '../mapping/paths.ts';
 import { BareText, parseWithNonNumbers } from '../mapping/payload-tree.ts';
 import { mayBeTime, NO_TIME } from '../mapping/record-time.ts';
 import type { Reading } from '../reading.ts';
@@ -74,13 +73,14 @@ function decodeAnyJson(payload: Uint8Array, context: DecodeContext, mapping: Map
 /** Reads parsed JSON, or what another form has in place of it. */
 function readTree(root: unknown, context: DecodeContext, mapping: Mapping): Result {
   if (looksLikeSenml(root)) return readSenmlJson(root, context);
-  const decoded = readRecords(root, context, mapping);
-  if (context.notes?.doubt === undefined || decoded instanceof DecodeError) return decoded;
-  const only = Array.isArray(root) && root.length === 1 ? root[0] : root;
-  const name = isTable(only) ? ownName(only) : null;
-  if (name !== null) context.notes.doubt(name, ONE_OF_SEVERAL);
+  return noted(root, readRecords(root, context, mapping), context);
+}
+
+/** Notes what the readings of a payload can mean besides. */
+function noted(root: unknown, decoded: Result, context: DecodeContext): Result {
+  if (decoded instanceof DecodeError) return decoded;
   noteTimes(decoded, context);
-  noteNames(decoded, context);
+  noteNames(root, decoded, context);
   return decoded;
 }
 
@@ -107,7 +107,7 @@ function haveTwins(readings: readonly Reading[]): boolean {
 /** Reads JSON that has NaN or infinite numbers; null when the payload is something else. */
 function readNonNumbers(payload: Uint8Array, context: DecodeContext, mapping: Mapping): Result | null {
   const root = parseWithNonNumbers(payload, context.notes);
-  return root === undefined ? null : mapping.read(root, context);
+  return root === undefined ? null : noted(root, mapping.read(root, context), context);
 }
 
 /** Reads a number, also with a unit, a word for a state, a word for no value, line protocol, or SenML in CBOR. */

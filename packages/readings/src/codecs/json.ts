@@ -9,6 +9,7 @@ import {
   recordPosition,
   tooManyReadings,
 } from '../make-reading.ts';
+import { noteNames } from '../mapping/assumptions.ts';
 import type { Quantity } from '../mapping/numbers.ts';
 import { isLikelyTime, mayBeTime } from '../mapping/record-time.ts';
 import { isShortTime, MAY_BE_TIME, mayBeUptime } from '../mapping/short-time.ts';
@@ -43,9 +44,10 @@ export const decodeJson: Decode = (payload, context) => {
   const flat = readFlatRecord(payload, context);
   if (flat !== null) return flat;
   const root = parseJson(payload, context.notes);
-  return root instanceof DecodeError
-    ? root
-    : readJson(keepDigits(payload, root, context.notes, mayBeTime), context, false);
+  if (root instanceof DecodeError) return root;
+  const decoded = readJson(keepDigits(payload, root, context.notes, mayBeTime), context, false);
+  if (!(decoded instanceof DecodeError)) noteNames(root, decoded, context);
+  return decoded;
 };
 
 /**

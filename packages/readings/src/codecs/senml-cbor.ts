@@ -2,7 +2,7 @@ import { decode, type Token, Tokenizer, Type } from 'cborg';
 import { type Decode, DecodeError } from '../codec.ts';
 import type { Notes } from '../notes.ts';
 import { MAX_VALUES } from './parse-json.ts';
-import { readSenmlJson } from './senml-json.ts';
+import { readSenmlJson, UNKNOWN_LABEL } from './senml-json.ts';
 import { ROUNDED } from './whole-numbers.ts';
 
 /** The JSON label of each CBOR label: RFC 8428, table 4 in section 6. */
@@ -127,8 +127,10 @@ function toRecord(map: unknown, notes: Notes | undefined): unknown {
   const record: Record<string, unknown> = Object.create(null);
   for (const [label, value] of map as Map<unknown, unknown>) {
     const name = LABELS.get(label) ?? label;
-    // Unknown integer labels are extensions that may be ignored.
-    if (typeof name !== 'string') continue;
+    if (typeof name !== 'string') {
+      notes?.ignored(typeof name === 'object' ? '(label)' : String(name), UNKNOWN_LABEL);
+      continue;
+    }
     record[name] = toJson(value);
     if (typeof value === 'bigint' && BigInt(record[name] as number) !== value) notes?.ignored(name, ROUNDED);
   }

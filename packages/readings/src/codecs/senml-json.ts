@@ -1,5 +1,6 @@
 import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
 import { MAX_READINGS_PER_PAYLOAD, recordPosition, tooManyReadings } from '../make-reading.ts';
+import type { Notes } from '../notes.ts';
 import { quote } from '../quote.ts';
 import type { Reading } from '../reading.ts';
 import { parseJson } from './parse-json.ts';
@@ -14,6 +15,9 @@ const TYPES: ReadonlyMap<string, 'string' | 'number' | 'boolean'> = new Map([
 ]);
 
 const VALUE_LABELS = ['v', 'vs', 'vb', 'vd', 's'];
+/** Why a label is ignored, which RFC 8428 permits (section 4.4). */
+export const UNKNOWN_LABEL =
+  'it is no label of SenML: send a name and value as a separate record, or what names the sender in bn or n';
 
 /** SenML in JSON (RFC 8428, `application/senml+json`): an array of records. */
 export const decodeSenmlJson: Decode = (payload, context) => {
@@ -29,7 +33,7 @@ export function readSenmlJson(root: unknown, context: DecodeContext): readonly R
   }
   if (root.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(root.length);
   for (let i = 0; i < root.length; i++) {
-    const problem = recordProblem(root[i]);
+    const problem = recordProblem(root[i], context.notes);
     if (problem !== null) return problem.at(recordPosition(i, root.length));
   }
   return readPack(root as SenmlRecord[], context);
@@ -52,7 +56,7 @@ function hasOtherValue(record: object): boolean {
   return ['value', 'val'].some((field) => field in record) && !VALUE_LABELS.some((label) => label in record);
 }
 
-function recordProblem(record: unknown): DecodeError | null {
+function recordProblem(record: unknown, notes: Notes | undefined): DecodeError | null {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) {
     return new DecodeError('malformed', `${quote(record)} is not a SenML record, an object`);
   }
@@ -60,7 +64,10 @@ function recordProblem(record: unknown): DecodeError | null {
     const value = (record as Record<string, unknown>)[label];
     const type = TYPES.get(label);
     if (type === undefined) {
-      if (!label.endsWith('_')) continue;
+      if (!label.endsWith('_')) {
+        notes?.ignored(label, UNKNOWN_LABEL);
+        continue;
+      }
       return new DecodeError(
         'unsupported',
         `${quote(label)} ends with "_", so it must be understood, but it is not supported`,

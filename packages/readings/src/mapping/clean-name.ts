@@ -22,6 +22,7 @@ export function cleanName(name: string): string {
 
 /** The text that `cleanName` converted to `name`. */
 export function restoreName(name: string): string {
+  if (!name.includes(EMPTY)) return name;
   if (name === EMPTY) return '';
   return name.replace(ESCAPES, (escapes) => Buffer.from(escapes.replaceAll('~', ''), 'hex').toString());
 }

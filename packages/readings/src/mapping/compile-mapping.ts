@@ -5,10 +5,11 @@ import { looksLikeSenml, readSenmlJson } from '../codecs/senml-json.ts';
 import { MAX_READINGS_PER_PAYLOAD, recordPosition, tooManyReadings } from '../make-reading.ts';
 import { quote } from '../quote.ts';
 import { isReadingDocument, type Reading, SET_BY_INGEST } from '../reading.ts';
-import { senderField, severalSenders, withoutDevice } from '../record-senders.ts';
+import { namesSender, senderField, severalSenders, withoutDevice } from '../record-senders.ts';
+import { noteNames } from './assumptions.ts';
 import { restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
-import { type Current, FieldReader, namesSender, type Payload, type Scalar } from './field-reader.ts';
+import { type Current, FieldReader, type Payload, type Scalar } from './field-reader.ts';
 import { readField, Skipped } from './field-values.ts';
 import { type NamedValues, namedRecords, namedValues, recordList } from './named-values.ts';
 import { Doubt, numberOf } from './numbers.ts';
@@ -47,10 +48,14 @@ interface OwnValue {
  */
 export function compileMapping(options: MappingOptions): Decode {
   const mapping = new Mapping(options);
-  const read = (root: unknown, context: DecodeContext) => mapping.read(root, context);
+  const read = (root: unknown, context: DecodeContext) => {
+    const decoded = mapping.read(root, context);
+    if (!(decoded instanceof DecodeError)) mapping.noteNames(root, decoded, context);
+    return decoded;
+  };
   const decode: Decode = (payload, context) => {
     const root = parsePayload(payload, context.notes);
-    return root instanceof DecodeError ? root : mapping.read(root, context);
+    return root instanceof DecodeError ? root : read(root, context);
   };
   return withoutExceptions((payload, context) => {
     // MQTT deletes a retained message with an empty one.
@@ -106,6 +111,11 @@ export class Mapping {
       if (payload.readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(payload.readings.length);
     }
     return payload.readings;
+  }
+
+  /** Notes fields that can name the senders of readings, when nothing of the mapping names them. */
+  noteNames(root: unknown, readings: readonly Reading[], context: DecodeContext): void {
+    if (!this.#names.tellsApart(context)) noteNames(root, readings, context, this.#names.hasDevice);
   }
 
   /** The field that names the senders of records when nothing of the mapping names them; null otherwise. */

@@ -7,7 +7,7 @@ import {
   tooManyReadings,
 } from '../make-reading.ts';
 import { metricNameProblem, type Reading, unitProblem } from '../reading.ts';
-import { senderField, severalSenders } from '../record-senders.ts';
+import { namesSender, senderField, severalSenders } from '../record-senders.ts';
 import { BY_PLACE, ONE_TIME, placeName } from './assumptions.ts';
 import { restoreName } from './clean-name.ts';
 import type { FieldPlans } from './field-plans.ts';
@@ -37,8 +37,6 @@ const MAX_PATH = 256;
 
 export type Scalar = string | number | boolean;
 
-/** Fields that name a sensor, and no message or channel. */
-const SENDER_NAME = /sensor|device|node|probe|station|beacon|host/i;
 const NONE: ReadonlySet<string> = new Set();
 
 /** One payload that is decoded. */
@@ -224,11 +222,12 @@ export class FieldReader {
   }
 
   /** Notes that the places of elements are in the names of metrics, when a field seems to name them. */
-  #doubtPlaces({ payload }: Current, path: string, array: readonly unknown[]): void {
+  #doubtPlaces({ payload, device }: Current, path: string, array: readonly unknown[]): void {
     const { notes } = payload.context;
     const field = notes?.doubt === undefined ? null : placeName(array);
-    if (field !== null && this.#plans.field(join(path, `0.${field}`)).name !== null)
-      notes?.doubt?.(join(path, `*.${field}`), BY_PLACE);
+    if (field === null || this.#plans.field(join(path, `0.${field}`)).name === null) return;
+    const text = String((array[0] as Readonly<Record<string, unknown>>)[field]);
+    notes?.doubt?.(join(path, `*.${field}`), BY_PLACE, { device: String(device), text });
   }
 
   readArray(current: Current, path: string, array: readonly unknown[], depth: number): DecodeError | null {
@@ -374,11 +373,6 @@ export class FieldReader {
     if (unit !== null) context.notes?.unit(device, metric, unit);
     return null;
   }
-}
-
-/** Whether a field can name a sensor. */
-export function namesSender(field: string): boolean {
-  return SENDER_NAME.test(field.slice(field.lastIndexOf('.') + 1));
 }
 
 /** The unit that the mapping gives a metric; null without one, or when the payload does not have its field. */

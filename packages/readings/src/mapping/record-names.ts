@@ -47,6 +47,14 @@ export class RecordNames {
     return [...(this.#device?.names ?? []), ...(this.#metric?.names ?? [])];
   }
 
+  /** Whether the payload has a part in the name of the device, or of every metric besides its field. */
+  tellsApart({ captured }: DecodeContext): boolean {
+    const names = [...(this.#device?.names ?? []), ...(this.namesFields ? this.#metric!.names : [])];
+    const isOfTopic = (name: string) =>
+      ['device', 'metric', 'field'].includes(name) || Object.hasOwn(captured ?? {}, name);
+    return !names.every(isOfTopic);
+  }
+
   /** @param hasLevel whether the metric of the topic is a part of the name of the value */
   deviceOf(values: TemplateValues, context: DecodeContext, hasLevel: boolean): string | DecodeError {
     if (this.#device === null) {

@@ -4,15 +4,21 @@ import { compileMapping, DecodeError, formats, type MappingOptions } from '@tide
 import { RECEIVED } from './helpers.ts';
 
 /** The fields with a note, and the series and ages in seconds of the readings. */
-function read(payload: unknown, mapping?: MappingOptions) {
+function read(payload: unknown, how: MappingOptions | string = 'auto', names: object = {}) {
   const doubts: string[] = [];
-  const notes = { unit() {}, ignored() {}, doubt: (field: string) => doubts.push(field) };
-  const context = { device: 'gw', metric: 'state', full: 'gw/state', received: RECEIVED, notes };
-  const decode = mapping === undefined ? formats.auto! : compileMapping(mapping);
-  const decoded = decode(Buffer.from(JSON.stringify(payload)), context);
+  const reasons: string[] = [];
+  const doubt = (field: string, why: string) => {
+    doubts.push(field);
+    reasons.push(why);
+  };
+  const notes = { unit() {}, ignored() {}, doubt };
+  const context = { device: 'gw', metric: 'state', full: 'gw/state', received: RECEIVED, notes, ...names };
+  const decode = typeof how === 'string' ? formats[how]! : compileMapping(how);
+  const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  const decoded = decode(Buffer.from(text), context);
   if (decoded instanceof DecodeError) assert.fail(`${decoded}`);
   const ages = decoded.map(({ device, metric, time }) => `${device} ${metric} ${(RECEIVED - time) / 1e6}`);
-  return { doubts, ages };
+  return { doubts, reasons, ages };
 }
 
 const T = RECEIVED / 1e6;
@@ -29,20 +35,111 @@ describe('a field that can name the sender or the value of a record', () => {
       ['channel', { channel: 2, value: 21.5 }],
       ['topic', { payload: 21.5, topic: 'kitchen' }],
       ['parameter', { parameter: 'ph', value: 7 }],
+      ['pin', { pin: 3, value: 1 }],
+      ['idx', { idx: 5, nvalue: 0, svalue: '21.5' }],
+      ['Device ID', { 'Device ID': 'A4C138', hum: 45 }],
     ] as const)
       assert.deepEqual(read(payload).doubts, [field], JSON.stringify(payload));
+  });
+
+  it('has a note in an object', () => {
+    for (const [field, payload] of [
+      ['device.id', { device: { id: 'A', name: 'x' }, temp: 21 }],
+      ['deviceInfo.devEui', { deviceInfo: { devEui: 'A' }, temp: 21 }],
+      ['sensor.mac', { sensor: { mac: 'AA', temp: 21 } }],
+      ['tags.sensor', { tags: { sensor: 'A' }, temp: 1 }],
+      ['tags.room', { tags: { room: 'A' }, temp: 1 }],
+      ['header.deviceId', { header: { deviceId: 'A' }, body: { temp: 1 } }],
+      ['data.id', { data: { id: 87, temp: 21 } }],
+      ['data.device', { data: { device: 'A', temp: 21 } }],
+      ['data.device.id', { data: { device: { id: 'A' }, temp: 21 } }],
+    ] as const)
+      assert.deepEqual(read(payload).doubts, [field], JSON.stringify(payload));
+    assert.deepEqual(read({ A: { mac: '1', x: 1 }, B: { mac: '2', x: 1 } }).doubts, ['A.mac', 'B.mac']);
+    const many = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`a${n}`, { mac: 'A', x: n }]));
+    assert.equal(read(many).doubts.length, 4);
+  });
+
+  it('has a note in a batch of one sender, in every form', () => {
+    const records = [1, 2].map((n) => ({ ts: T - n, mac: 'A', temp: n }));
+    const lines = records.map((each) => JSON.stringify(each)).join('\n');
+    const csv = `ts,mac,temp\n${T - 1},A,1\n${T - 2},A,2`;
+    for (const payload of [records, { readings: records }, lines, csv])
+      for (const how of ['auto', {}]) assert.deepEqual(read(payload, how).doubts, ['mac'], `${payload}`);
+    assert.deepEqual(read({ data: records }).doubts, ['data.mac']);
+    for (const payload of ['mac=17&temp=21', '{"mac":"A","temp":NaN,"hum":45}', "{'mac': 'A', 'temp': 21}"])
+      for (const how of ['auto', {}]) assert.deepEqual(read(payload, how).doubts, ['mac'], payload);
+  });
+
+  it('has a note with format: json, also over HTTP, and with a mapping that does not use it', () => {
+    const payload = { mac: 'A', temp: 21 };
+    assert.deepEqual(read(payload, 'json').doubts, ['mac']);
+    assert.deepEqual(read([payload], 'json', { full: undefined, metric: null }).doubts, ['mac']);
+    assert.deepEqual(read(payload, { rename: { temp: 'temperature' } }).doubts, ['mac']);
+    const captured = { site: 'here' };
+    assert.deepEqual(read(payload, { device: '{site}' }, { captured }).doubts, ['mac']);
   });
 
   it('has none when its name is used, or cannot be one', () => {
     for (const payload of [
       { device: 'a', temperature: 21.5 },
+      { device: 'a', mac: 'A4C138', temperature: 21.5 },
       { metric: 'temp', value: 21.5 },
       { temperature: 21.5, type: 'indoor' },
       { id: null, temperature: 21.5 },
       { t: T, v: 21.5 },
+      [{ name: 'a', value: 1 }],
+      { 'switch:0': { id: 0, power: 3 } },
+      { A4C138: { mac: 'A4C138', temp: 21 } },
+      { Wifi: { Channel: 6, Signal: -60 } },
+      { sensor: 'external', temperature: 21.5 },
+      { update: { name: 'v2' }, temp: 21 },
+      { port: 3, temperature: 3 },
     ])
       assert.deepEqual(read(payload).doubts, [], JSON.stringify(payload));
-    assert.deepEqual(read({ id: 87, temp: 21.5 }, { device: '{device}/{id}' }).doubts, []);
+    for (const mapping of [
+      { device: '{device}/{id}' },
+      { metric: '{id}.{field}' },
+      { drop: ['id', 'mac'] },
+      { keep: ['temp'] },
+    ])
+      assert.deepEqual(read({ id: 87, mac: 'A', temp: 21.5 }, mapping).doubts, [], JSON.stringify(mapping));
+    assert.deepEqual(read({ a: { mac: 'A', x: 1 } }, { records: 'a', metric: '{key}.{field}' }).doubts, []);
+  });
+
+  it('has none when the topic has its name, and another field is noted', () => {
+    const names = { device: 'home/a4c138', full: 'home/a4c138/state' };
+    assert.deepEqual(read({ mac: 'A4:C1:38', temp: 21.5 }, 'auto', names).doubts, []);
+    assert.deepEqual(read({ gw_mac: 'A4C138', mac: 'B5', temp: 21.5 }, 'auto', names).doubts, ['mac']);
+  });
+
+  it('has none without a device of the topic, which the payload then names', () => {
+    const nameless = { device: null, full: null, metric: null };
+    assert.deepEqual(read({ device: 'a', mac: 'A', temp: 21.5 }, 'json', nameless).doubts, []);
+  });
+
+  it('has the setting that names the senders', () => {
+    const records = [{ ts: T, mac: 'A', temp: 1 }];
+    for (const [payload, mapping] of [
+      [{ mac: 'A', temp: 1 }, { device: '{device}/{mac}' }],
+      [records, { device: '{device}/{mac}' }],
+      [{ device: { id: 'A' }, temp: 1 }, { device: '{device}/{device.id}' }],
+      [{ data: records }, { records: 'data', device: '{device}/{mac}' }],
+    ] as const) {
+      const [reason = ''] = read(payload).reasons;
+      const setting = Object.entries(mapping).map(([key, value]) =>
+        key === 'device' ? `device: '${value}'` : `${key}: ${value}`,
+      );
+      assert.ok(reason.endsWith(`, such as { ${setting.join(', ')} }`), reason);
+      const mapped = read(payload, mapping);
+      assert.deepEqual(mapped.doubts, []);
+      assert.ok(mapped.ages[0]!.startsWith('gw/state/A temp'), mapped.ages[0]);
+    }
+    for (const payload of [
+      { 'a b': { mac: 'X1', temp: 1 } },
+      { A: { mac: '1', x: 1 }, B: { mac: '2', x: 1 } },
+    ])
+      assert.match(read(payload).reasons[0]!, /of a mapping$/);
   });
 });
 
@@ -59,7 +156,7 @@ describe('a field that differs between the records of a payload', () => {
 
   it('has none when it does not differ, is a state or a measurement, or is the only value', () => {
     for (const payload of [
-      records('room', 'kitchen', 'kitchen'),
+      records('floor', 'first', 'first'),
       records('door', 'open', 'closed'),
       records('status', 'heating', 'idle'),
       records('humidity', 40, 41),
@@ -81,6 +178,11 @@ describe('elements of an array that are stored by their place', () => {
       ['probes.*.rom', { probes: ['28FF1E', '28FF1F'].map((rom) => ({ rom, c: 21 })) }],
       ['d.*.tag', { d: ['AI1', 'AI2'].map((tag) => ({ tag, value: 21 })) }],
       ['a.b.*.Id', { a: { b: ['0C', '0D'].map((Id) => ({ Id, value: [1] })) } }],
+      ['devices.*.mac', { devices: [{ mac: 'AA', temp: 21 }] }],
+      ['sensors.*.id', { sensors: [{ id: 7, temp: 21 }] }],
+      ['d.*.tag', { d: [{ tag: 'A', value: 1 }], ts: T }],
+      ['sensors.*.id', { sensors: [2, 3].map((id) => ({ id, temp: 21 })) }],
+      ['values.*.id', { values: ['a', 'a'].map((id) => ({ id, value: 1 })) }],
     ] as const)
       assert.deepEqual(read(payload).doubts, [field], JSON.stringify(payload));
   });
@@ -88,6 +190,8 @@ describe('elements of an array that are stored by their place', () => {
   it('have none when it counts them, or is no name', () => {
     for (const payload of [
       { relays: [0, 1].map((id) => ({ id, power: 3 })) },
+      { relays: [1, 2].map((id) => ({ id, power: 3 })) },
+      { relays: [{ id: 0, power: 3 }] },
       { phases: [230, 231].map((volts) => ({ volts })) },
       { tags: ['a', 'a'].map((state) => ({ state })) },
     ])

@@ -252,7 +252,7 @@ describe('a payload in another form', () => {
     const notes = {
       unit: () => {},
       ignored: () => {},
-      doubt: (...note: string[]) => doubts.push(note.join(': ')),
+      doubt: (field: string, why: string) => doubts.push(`${field}: ${why}`),
     };
     formats.auto!(Buffer.from('21.5 °C', 'latin1'), { ...CONTEXT, notes });
     assert.deepEqual(doubts, ['(payload): it is not UTF-8, and is read as Latin-1']);

@@ -39,6 +39,24 @@ function cbor(pack: readonly Record<string, unknown>[]): Uint8Array {
 }
 
 describe('SenML in CBOR', () => {
+  it('notes each label that it does not know', () => {
+    const ignored: string[] = [];
+    const notes = { unit() {}, ignored: (field: string) => ignored.push(field) };
+    const record = new Map<unknown, unknown>([
+      ...([
+        [0, 'temp'],
+        [2, 21],
+        [99, 1],
+        [-9, 1],
+        ['mac', 'A'],
+        [true, 1],
+      ] as const),
+      [Buffer.from('a'), 1],
+    ]);
+    assert.equal(decode('senml-cbor', encode([record]), { ...CONTEXT, notes }).length, 1);
+    assert.deepEqual(ignored.sort(), ['(label)', '-9', '99', 'mac', 'true']);
+  });
+
   it('reads the example of RFC 8428, section 6, as its JSON in section 5.1.2', () => {
     const example = hex(`
       87 a7 21 78 1b 75 72 6e 3a 64 65 76 3a 6f 77 3a 31 30 65 32 30 37 33 61 30 31 30 38 30 30 36 3a

@@ -264,6 +264,14 @@ describe('a SenML pack', () => {
     assert.deepEqual(of([{ n: 'm/energy', s: 12 }]), [['m', 'energy_sum', 12]]);
   });
 
+  it('notes each field that it does not know', () => {
+    const ignored: string[] = [];
+    const notes = { unit() {}, ignored: (field: string) => ignored.push(field) };
+    for (const format of ['senml-json', 'auto'])
+      decode(format, [{ n: 'temp', v: 21, mac: 'A', hum: 45 }], { ...CONTEXT, notes });
+    assert.deepEqual(ignored, ['mac', 'hum', 'mac', 'hum']);
+  });
+
   it('ignores unknown fields, but not those that end in _', () => {
     assert.equal(of([{ n: 'd/a', v: 1, l: '[]', ut: 60, vendor: { x: 1 } }]).length, 1);
     const error = refuse('senml-json', [

@@ -29,6 +29,26 @@ test('fields that publishers invent do not fill the memory, and are counted', ()
   assert.equal(notes.ignoredFields()[0]?.count, 2, 'listed fields are still counted');
 });
 
+test('a name that is in no series is marked when it changes within one', () => {
+  const router = new Router(defaultRoutes('durable'));
+  const { notes } = router.routes[0]!;
+  const send = (topic: string, payload: object) => {
+    const bytes = Buffer.from(JSON.stringify(payload));
+    const message = { source: 'mqtt', topic, payload: bytes, format: 'auto', part: null } as const;
+    decodeMessage(router, message, 1_795_000_000_000_000, true);
+  };
+  const reasons = () => notes.doubts().map(({ field, reason }) => `${field} ${reason}`);
+  for (const temp of [1, 2]) send('sensors/a/all', { mac: 'A4', temp });
+  send('sensors/b/all', { mac: 'B5', temp: 1 });
+  assert.match(reasons().join(), /^mac it can be the name of a sender/, 'other devices have other names');
+  send('sensors/a/all', { mac: 'B5', temp: 1 });
+  for (const mac of ['A4', 'B5']) send('sensors/a/all', { devices: [{ mac, temp: 1 }] });
+  const [mac = '', place = ''] = reasons();
+  assert.match(mac, /^mac its value changes within one series; it can be the name of a sender/);
+  assert.match(place, /^devices\.\*\.mac its value changes within one series; elements of an array/);
+  assert.equal(notes.doubts()[0]?.count, 4);
+});
+
 test('each unit is reported, and the list of units is bounded', () => {
   const notes = new RouteNotes();
   const reported: string[] = [];
