@@ -60,8 +60,7 @@ export async function runSubQuery(
   const plan = planOf(query, span, inSeconds);
   const found: Series[] = [];
   let looked = 0;
-  await forEach(matchingDevices(store, filters, within), SERIES_AT_ONCE, async ({ device, tags }) => {
-    budget.checkTime();
+  await forEach(matchingDevices(store, filters, within, budget), SERIES_AT_ONCE, async ({ device, tags }) => {
     looked += 1;
     if (looked > MAX_DEVICES) throw tooManySeries(metric, `${MAX_DEVICES} devices`);
     if (query.explicitTags && !hasOnly(tags, query)) return;
