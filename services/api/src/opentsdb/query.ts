@@ -11,7 +11,7 @@ import type { SubQuery } from './sub-query.ts';
 import { TAG_KEYS, type TagKey } from './tag-keys.ts';
 import { matchingDevices, type TaggedDevice, type Tags } from './tags.ts';
 
-/** The most series that one query reads, and the most devices that it looks at. */
+/** The most series that one query reads, and the most devices whose series it looks for. */
 const MAX_SERIES = 2000;
 const MAX_DEVICES = 100_000;
 const SERIES_AT_ONCE = 4;
