@@ -30,6 +30,7 @@ import { fromQuality, READING_COLUMNS, type Row, toReading } from './mapping.ts'
 import { SLOTS } from './schema.ts';
 import { type Series, SeriesDictionary } from './series.ts';
 import { isLoose, shrink, shrinkSome } from './shrink.ts';
+import { type NumberRow, UnmergedNumbers } from './unmerged.ts';
 
 /** When the slots of series in `recent` have more readings, the fullest of them are merged into `readings`. */
 const RECENT_ROWS = 20_000;
@@ -145,6 +146,7 @@ export class SqliteReadings implements BackendReadings {
   readonly #dictionary: SeriesDictionary;
   readonly #blocks: Blocks;
   readonly #compactor: Compactor;
+  readonly #unmerged: UnmergedNumbers;
   /** Readings that were stored since the last pass over all series began. Null during a pass. */
   #sinceCompacted: number | null = null;
   /** All rows of the pass were moved, and the file shrinks. */
@@ -159,6 +161,7 @@ export class SqliteReadings implements BackendReadings {
     this.#dictionary = new SeriesDictionary(db);
     this.#blocks = blocks;
     this.#compactor = new Compactor(db, blocks);
+    this.#unmerged = new UnmergedNumbers(db);
     db.onRollback = () => {
       this.#dictionary.clear();
       this.#blocks.clear();
@@ -317,11 +320,15 @@ export class SqliteReadings implements BackendReadings {
   #numbersFrom(id: number, from: number, to: number): { pages: NumbersPage[]; end: number } {
     const block = this.#blocks.next(id, from, to);
     let end = block === null ? to : Math.min(to, block.last + 1);
-    const rows: [number, number][] = [];
+    const [merged, ...others] = NUMBERS;
+    const read = (sql: string, limit: number) =>
+      this.#db.arrays(sql).all(id, from, end, limit) as unknown as NumberRow[];
+    const rows = read(merged!, NUMBERS_ROWS);
     // What is in a block is older than all that is not in `readings`.
-    for (const sql of block === null ? NUMBERS : NUMBERS.slice(0, 1)) {
-      rows.push(...(this.#db.arrays(sql).all(id, from, end, NUMBERS_ROWS - rows.length) as never[]));
-      if (rows.length === NUMBERS_ROWS) break;
+    const unmerged = block === null ? this.#unmerged.of(id, from, end) : [];
+    if (rows.length < NUMBERS_ROWS) rows.push(...(unmerged ?? []));
+    for (const sql of unmerged === null ? others : []) {
+      if (rows.length < NUMBERS_ROWS) rows.push(...read(sql, NUMBERS_ROWS - rows.length));
     }
     if (rows.length === NUMBERS_ROWS) end = rows.at(-1)![0] + 1;
     const pages: NumbersPage[] = [

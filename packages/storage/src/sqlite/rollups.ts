@@ -43,7 +43,7 @@ export class SqliteRollups implements BackendRollups {
 
   async marksOf({ device, metric }: SeriesName, from: number, to: number): Promise<Mark[]> {
     const sql = `${MARKS} where device = ? and metric = ? and hour >= ? and hour < ? order by hour`;
-    return (await this.#db.run(() => this.#db.statement(sql).all(device, metric, from, to))).map(toMark);
+    return (await this.#db.read(() => this.#db.statement(sql).all(device, metric, from, to))).map(toMark);
   }
 
   removeMarks(marks: readonly Mark[]): Promise<void> {
@@ -77,7 +77,7 @@ export class SqliteRollups implements BackendRollups {
     for (let next = from; ; ) {
       await this.#db.pause();
       const position = next;
-      const page = await this.#db.run(() =>
+      const page = await this.#db.read(() =>
         this.#db.statement(sql).all(device, metric, period, position, to, PAGE_ROWS),
       );
       for (const row of page) {

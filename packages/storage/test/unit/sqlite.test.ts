@@ -447,6 +447,38 @@ describe('SQLite readings', () => {
     );
   });
 
+  test('of many series are read also after another process and this one have changed the newest', async () => {
+    const path = freshPath();
+    const databases = [await openDatabase(path), await openDatabase(path)];
+    const [readings, other] = databases.map((db) => new SqliteReadings(db));
+    const devices = Array.from({ length: 300 }, (_, index) => `d${index}`);
+    const write = (to: SqliteReadings | undefined, second: number, value: number) =>
+      to!.write(devices.map((device) => reading({ device, time: T0 + second * 1e6, value })));
+    const check = async (expected: readonly number[]) => {
+      for (const device of devices) {
+        const range = { device, metric: 'temperature', from: T0, to: T0 + 10e6 };
+        const pages = await collect(readings!.numbers(range));
+        assert.deepEqual(
+          pages.flatMap(({ values }) => Array.from(values)),
+          expected,
+          device,
+        );
+      }
+    };
+    await write(readings, 1, 1);
+    await write(readings, 20, 1);
+    await check([1]);
+    await write(other, 2, 2);
+    await check([1, 2]);
+    await write(readings, 3, 3);
+    await write(readings, 2, 4);
+    await check([1, 4, 3]);
+    // So many that they are no arrivals.
+    await other!.write(series('many', 600));
+    await check([1, 4, 3]);
+    for (const db of databases) db.close();
+  });
+
   test('of small batches change few pages', async () => {
     const db = await openDatabase(freshPath());
     const readings = new SqliteReadings(db);

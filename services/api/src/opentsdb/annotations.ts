@@ -32,8 +32,7 @@ export async function readAnnotations(
   const found: Annotation[] = [];
   // All devices are registered as one, so they match without a filter.
   const range = { from: micros(span.start), to: micros(span.end + 1), after: undefined };
-  await forEach(matchingDevices(store, filters, within), DEVICES_AT_ONCE, async ({ device }) => {
-    budget.checkTime();
+  await forEach(matchingDevices(store, filters, within, budget), DEVICES_AT_ONCE, async ({ device }) => {
     for await (const annotation of annotationsOf(store, { devices: [device], ...range })) {
       if (found.length === MAX_ANNOTATIONS)
         throw tooLarge(

@@ -1,6 +1,5 @@
 import { bad } from './errors.ts';
-import type { FilterDocument, TagFilter } from './filters.ts';
-import { filterOfTag } from './filters.ts';
+import { documentOfTag, type FilterDocument } from './filters.ts';
 import type { RateOptions } from './rate.ts';
 import type { SubQueryDocument } from './sub-query.ts';
 
@@ -9,7 +8,7 @@ import type { SubQueryDocument } from './sub-query.ts';
 /** A metric with its tags: `temperature{device=*,site=faro}{kind=pump}`. Tags of the second braces do not group. */
 export interface Selection {
   readonly metric: string;
-  readonly filters: readonly TagFilter[];
+  readonly filters: readonly FilterDocument[];
 }
 
 /** @throws {Problem} 400 */
@@ -23,8 +22,8 @@ export function parseSelection(text: string): Selection {
   return {
     metric,
     filters: [
-      ...tagsOf(grouping).map(([key, value]) => filterOfTag(key, value, true)),
-      ...tagsOf(others).map(([key, value]) => filterOfTag(key, value, false)),
+      ...tagsOf(grouping).map(([key, value]) => documentOfTag(key, value, true)),
+      ...tagsOf(others).map(([key, value]) => documentOfTag(key, value, false)),
     ],
   };
 }
@@ -56,14 +55,7 @@ export function parseExpression(text: string): SubQueryDocument {
     options = { ...options, ...option };
   }
   const { metric, filters } = parseSelection(parts.slice(at).join(':'));
-  return {
-    ...options,
-    aggregator: aggregator!,
-    metric,
-    filters: filters.map(
-      ({ type, key, filter, groupBy }): FilterDocument => ({ type, tagk: key, filter, groupBy }),
-    ),
-  };
+  return { ...options, aggregator: aggregator!, metric, filters };
 }
 
 function optionOf(part: string): Partial<SubQueryDocument> | null {

@@ -9,7 +9,7 @@ import { annotationBytes } from './annotations.ts';
 import { documentOf } from './document.ts';
 import { bad } from './errors.ts';
 import { parseExpression, parseSelection } from './expression.ts';
-import { FILTER_TYPES } from './filters.ts';
+import { FILTER_TYPES, FilterRoom } from './filters.ts';
 import { pairsOf, SeriesNames } from './names.ts';
 import { Budget } from './points.ts';
 import { type Result, runSubQuery } from './query.ts';
@@ -64,12 +64,13 @@ export function openTsdbHandlers(store: Store, answers: Answers): Handlers {
     const isUtc = /^(UTC|GMT|Etc\/UTC)?$/i.test(given.timezone ?? '');
     if (given.useCalendar === true || !isUtc)
       throw bad('Only intervals of fixed length in UTC are supported.');
-    const queries = given.queries.map(subQueryOf);
     const inSeconds = given.msResolution !== true;
     const results: Result[] = [];
     const done = await answers.read(response, 'query', async () => {
       const budget = new Budget(QUERY_BYTES, QUERY_SECONDS, () => response.destroyed);
       const options = { span, inSeconds, within: limitOf(call), budget };
+      const room = new FilterRoom();
+      const queries = given.queries.map((each, index) => subQueryOf(each, index, room));
       for (const each of queries) results.push(...(await runSubQuery(store, each, options)));
       return true;
     });
@@ -129,7 +130,7 @@ export function openTsdbHandlers(store: Store, answers: Answers): Handlers {
       const selection = parseSelection(m!);
       const started = performance.now();
       const results = await answers.read(response, 'query', () =>
-        names.lookUp(selection, limit, limitOf(call)),
+        names.lookUp(selection, limit, limitOf(call), () => response.destroyed),
       );
       if (results === null) return;
       response.json({

@@ -3,9 +3,10 @@ import { forEach } from '@tidegauge/parallel';
 import { ALL_DEVICES, ANNOTATION_METRIC } from '@tidegauge/readings';
 import { compareText, MAX_METRICS_READ, type Store } from '@tidegauge/storage';
 import { devicesOf } from '../device-list.ts';
-import { tooLarge } from './errors.ts';
 import type { Selection } from './expression.ts';
-import { TAG_KEYS, type TagKey } from './tag-keys.ts';
+import { FilterRoom, filterOf } from './filters.ts';
+import { Budget } from './points.ts';
+import { TAG_KEYS } from './tag-keys.ts';
 import { matchingDevices, tagsOf } from './tags.ts';
 
 /** How long names are used before they are read again, milliseconds. */
@@ -61,16 +62,20 @@ export class SeriesNames {
   /**
    * The first series that match, by device. The metric `*` selects all but annotations, which have no values.
    *
-   * @throws {Problem} 413 when it takes too long
+   * @param isGone whether the client has left
+   * @throws {Problem} 400, or 413 when it takes too long
    */
-  async lookUp({ metric, filters }: Selection, most: number, within: string | null): Promise<FoundSeries[]> {
+  async lookUp(
+    { metric, filters: documents }: Selection,
+    most: number,
+    within: string | null,
+    isGone?: () => boolean,
+  ): Promise<FoundSeries[]> {
     const found: FoundSeries[] = [];
-    const end = performance.now() + READ_MS;
-    for await (const { device, tags } of matchingDevices(this.#store, filters, within)) {
-      if (performance.now() > end)
-        throw tooLarge(
-          'Looking at the metrics of all devices takes too long: select fewer devices by a tag.',
-        );
+    const room = new FilterRoom();
+    const filters = documents.map((each) => filterOf(each, room));
+    const budget = new Budget(0, READ_MS / 1000, isGone);
+    for await (const { device, tags } of matchingDevices(this.#store, filters, within, budget)) {
       const metrics = await this.#store.readings.metrics(device, MAX_METRICS_READ);
       for (const name of metrics.sort(compareText)) {
         if (metric === '*' ? name === ANNOTATION_METRIC : name !== metric) continue;
@@ -131,8 +136,8 @@ export class SeriesNames {
 }
 
 /** The tags that a lookup shows for its own query. */
-export function pairsOf({ filters }: Selection): { key: TagKey; value: string }[] {
-  return filters.map(({ key, filter }) => ({ key, value: filter }));
+export function pairsOf({ filters }: Selection): { key: string; value: string }[] {
+  return filters.map(({ tagk, filter }) => ({ key: tagk, value: filter }));
 }
 
 async function* until<T>(items: AsyncIterable<T>, isOver: () => boolean): AsyncGenerator<T> {

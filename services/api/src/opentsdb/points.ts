@@ -1,5 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { tooLarge } from './errors.ts';
 
+/** Computing goes on for this time before other work of the process gets a turn, milliseconds. */
+const TURN_MS = 2;
 /** Bytes of one point: its time and its value. */
 const POINT_BYTES = 16;
 const FIRST_POINTS = 32;
@@ -10,6 +13,7 @@ export class Budget {
   readonly #deadline: number;
   readonly #isGone: () => boolean;
   #bytes = 0;
+  #turn = performance.now();
 
   /**
    * @param most bytes
@@ -42,6 +46,14 @@ export class Budget {
   checkTime(): void {
     if (performance.now() < this.#deadline && !this.#isGone()) return;
     throw tooLarge('The query takes too long: shorten the time range, or select fewer series.');
+  }
+
+  /** As `checkTime`, and lets other work of the process go on every few milliseconds. */
+  async turn(): Promise<void> {
+    this.checkTime();
+    if (performance.now() - this.#turn < TURN_MS) return;
+    await nextTurn();
+    this.#turn = performance.now();
   }
 }
 

@@ -11,7 +11,7 @@ import type { SubQuery } from './sub-query.ts';
 import { TAG_KEYS, type TagKey } from './tag-keys.ts';
 import { matchingDevices, type TaggedDevice, type Tags } from './tags.ts';
 
-/** The most series that one query reads, and the most devices that it looks at. */
+/** The most series that one query reads, and the most devices whose series it looks for. */
 const MAX_SERIES = 2000;
 const MAX_DEVICES = 100_000;
 const SERIES_AT_ONCE = 4;
@@ -60,8 +60,7 @@ export async function runSubQuery(
   const plan = planOf(query, span, inSeconds);
   const found: Series[] = [];
   let looked = 0;
-  await forEach(matchingDevices(store, filters, within), SERIES_AT_ONCE, async ({ device, tags }) => {
-    budget.checkTime();
+  await forEach(matchingDevices(store, filters, within, budget), SERIES_AT_ONCE, async ({ device, tags }) => {
     looked += 1;
     if (looked > MAX_DEVICES) throw tooManySeries(metric, `${MAX_DEVICES} devices`);
     if (query.explicitTags && !hasOnly(tags, query)) return;

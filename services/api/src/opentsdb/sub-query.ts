@@ -2,7 +2,7 @@ import { metricNameProblem } from '@tidegauge/readings';
 import { type Aggregator, aggregatorOf } from './aggregators.ts';
 import { type Downsampling, parseDownsampling } from './downsample.ts';
 import { bad } from './errors.ts';
-import { type FilterDocument, filterOf, filterOfTag, type TagFilter } from './filters.ts';
+import { documentOfTag, type FilterDocument, type FilterRoom, filterOf, type TagFilter } from './filters.ts';
 import { MAX_COUNTER, type RateOptions } from './rate.ts';
 
 /** A part of `queries`: http://opentsdb.net/docs/build/html/api_http/query/index.html */
@@ -31,15 +31,19 @@ export interface SubQuery {
   readonly document: Readonly<Record<string, unknown>>;
 }
 
-/** @param index its place among the queries. @throws {Problem} 400 */
-export function subQueryOf(given: SubQueryDocument, index: number): SubQuery {
+/**
+ * @param index its place among the queries
+ * @param room of all queries of the request
+ * @throws {Problem} 400
+ */
+export function subQueryOf(given: SubQueryDocument, index: number, room: FilterRoom): SubQuery {
   const { aggregator, metric, downsample, rate, rateOptions, tags, filters, explicitTags } = given;
   const problem = metricNameProblem(metric);
   if (problem !== null) throw bad(`queries[${index}]: ${problem}.`);
   const all = [
-    ...(filters ?? []).map(filterOf),
-    ...Object.entries(tags ?? {}).map(([key, text]) => filterOfTag(key, text, true)),
-  ];
+    ...(filters ?? []),
+    ...Object.entries(tags ?? {}).map(([key, text]) => documentOfTag(key, text, true)),
+  ].map((each) => filterOf(each, room));
   const isDownsampled = downsample !== undefined && downsample !== null && downsample !== '';
   const options = rate === true ? rateOptionsOf(rateOptions ?? {}) : null;
   return {

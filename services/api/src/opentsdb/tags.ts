@@ -3,6 +3,7 @@ import { isWithin } from '@tidegauge/service';
 import { compareText, type DeviceFilter, type Store } from '@tidegauge/storage';
 import { devicesOf } from '../device-list.ts';
 import type { TagFilter } from './filters.ts';
+import type { Budget } from './points.ts';
 import { TAG_KEYS, type TagKey } from './tag-keys.ts';
 
 /** The tags that a device has. */
@@ -13,29 +14,35 @@ export interface TaggedDevice {
   readonly tags: Tags;
 }
 
-/**
- * The tags of a device. `prefix` is its first segment, or a longer prefix that the query names.
- *
- * @param prefixes prefixes that the query names, the longest first
- */
-export function tagsOf({ name, site, city, kind, year }: Device, prefixes: readonly string[] = []): Tags {
-  const named = prefixes.find((prefix) => isWithin(prefix, name));
-  const tags = { device: name, prefix: named ?? firstLevelOf(name), site, city, kind, year };
+/** The tags of a device. `prefix` is the longest of the prefixes that the query names, or else its first segment. */
+export function tagsOf({ name, site, city, kind, year }: Device, prefixes?: ReadonlySet<string>): Tags {
+  const tags = { device: name, prefix: prefixOf(name, prefixes), site, city, kind, year };
   return new Map(TAG_KEYS.flatMap((key) => (tags[key] === null ? [] : [[key, String(tags[key])] as const])));
+}
+
+function prefixOf(name: string, named?: ReadonlySet<string>): string {
+  for (let end = name.length; named !== undefined && end > 0; end = name.lastIndexOf('/', end - 1)) {
+    const prefix = name.slice(0, end);
+    if (named.has(prefix)) return prefix;
+  }
+  return firstLevelOf(name);
 }
 
 /**
  * The devices that match all filters, ascending by name. Devices that a filter lists need not be registered.
  *
+ * @param budget checked for each device that is compared with the filters
  * @param within the device that the sender is limited to, with those below it; null for all
  */
 export async function* matchingDevices(
   store: Store,
   filters: readonly TagFilter[],
   within: string | null,
+  budget: Budget,
 ): AsyncGenerator<TaggedDevice> {
-  const prefixes = literalsOf(filters, 'prefix').sort((a, b) => b.length - a.length);
+  const prefixes = new Set(literalsOf(filters, 'prefix'));
   for await (const device of candidates(store, filters, within)) {
+    await budget.turn();
     const tags = tagsOf(device, prefixes);
     if (filters.every(({ key, matches }) => matches(tags.get(key) ?? null)))
       yield { device: device.name, tags };

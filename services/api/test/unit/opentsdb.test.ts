@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reading } from '@tidegauge/readings';
+import { FilterRoom, filterOf } from '../../src/opentsdb/filters.ts';
+import { Budget } from '../../src/opentsdb/points.ts';
+import { matchingDevices } from '../../src/opentsdb/tags.ts';
 import { type Api, startApi } from '../harness.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -205,11 +208,13 @@ test('series are grouped by tags; tags that differ are aggregated tags', async (
     byPrefix.map(({ tags }) => tags.prefix),
     ['attic', 'site-1', 'site-2'],
   );
-  // A prefix can have several segments.
-  const named = await query(api, grafanaQuery([{ ...target, tags: { prefix: 'site-1/pump|site-2' } }]));
+  // A prefix can have several segments, and the longest one counts.
+  const prefix = 'site-1|site-1/pump|site-2';
+  const named = await query(api, grafanaQuery([{ ...target, tags: { prefix } }]));
   assert.deepEqual(
     named.map(({ tags }) => [tags.prefix, tags.device]),
     [
+      ['site-1', 'site-1/boiler'],
       ['site-1/pump', 'site-1/pump'],
       ['site-2', 'site-2/pump'],
     ],
@@ -269,6 +274,60 @@ test('a regular expression that backtracks takes linear time', async (t) => {
     [],
   );
   assert.ok(performance.now() - started < 5000);
+});
+
+test('a query is refused whose filters would take the time and memory of others', async (t) => {
+  const api = await startApi(t);
+  const cases: [filters: [type: string, filter: string][], message: RegExp][] = [
+    [[['regexp', '(.?){999}'.repeat(40)]], /group .* counted repeat/],
+    [[['regexp', String.raw`(a)\Q\E{9}`]], /group .* counted repeat/],
+    [[['regexp', '.{0,999}x']], /more than 1000 characters/],
+    [[['regexp', 'x{999,}']], /more than 1000 characters/],
+    [
+      [
+        ['regexp', 'a'.repeat(600)],
+        ['regexp', 'b'.repeat(401)],
+      ],
+      /more than 1000 characters/,
+    ],
+    [
+      [
+        ['literal_or', 'a|'.repeat(6000)],
+        ['iliteral_or', 'b|'.repeat(4000)],
+      ],
+      /more than 10000 values/,
+    ],
+    [[['wildcard', '*a'.repeat(10_000)]], /more than 10000 values/],
+  ];
+  for (const [filters, message] of cases) {
+    const queries = filters.map(([type, filter]) => ({
+      ...{ metric: 'temperature', aggregator: 'sum' },
+      filters: [byDevice(filter, type)],
+    }));
+    const { status, body } = await api.call('POST', '/api/query', { body: grafanaQuery(queries) });
+    assert.equal(status, 400, String(message));
+    assert.match(body.error.message, message);
+  }
+  const uuid = '[0-9a-f]{8}(-[0-9a-f]{4})(-[0-9a-f]{4})(-[0-9a-f]{4})-[0-9a-f]{12}$';
+  await query(api, grafanaQuery([{ metric: 'a', aggregator: 'sum', filters: [byDevice(uuid, 'regexp')] }]));
+});
+
+test('comparing devices with filters lets other work go on, and ends when its time is over', async (t) => {
+  const { store } = await startApi(t);
+  const names = Array.from({ length: 10_000 }, (_, n) => `none/${n}`);
+  const room = new FilterRoom();
+  const filters = [filterOf({ type: 'literal_or', tagk: 'device', filter: names.join('|') }, room)];
+  const nothing = filterOf({ type: 'regexp', tagk: 'device', filter: '^x' }, room);
+  let turns = 0;
+  const count = setInterval(() => (turns += 1), 0);
+  t.after(() => clearInterval(count));
+  const find = async (seconds: number) => {
+    for await (const _ of matchingDevices(store, [...filters, nothing], null, new Budget(0, seconds)))
+      assert.fail();
+  };
+  await find(60);
+  assert.ok(turns > 0);
+  await assert.rejects(find(0), /too long/);
 });
 
 test('downsampling fills empty intervals by the policy, and leaves the partial first one out', async (t) => {
