@@ -6,6 +6,9 @@ export const MAX_TIME = Number.MAX_SAFE_INTEGER;
 /** How far ahead of the receiver's clock a reading is still `ok`, microseconds. */
 export const SKEW_TOLERANCE = 60_000_000;
 
+/** From this age on, a time can be the count of something else, microseconds. */
+export const OLD = 365 * 86_400_000_000;
+
 /** How far ahead of the receiver's clock a time is accepted: 24 hours, in microseconds. */
 export const MAX_AHEAD = 86_400_000_000;
 

@@ -2,6 +2,7 @@ import { type DecodeContext, DecodeError } from '../codec.ts';
 import { MAX_BOOT_LENGTH, makeReading, readTime } from '../make-reading.ts';
 import { FIRST_DATE } from '../mapping/short-time.ts';
 import type { Reading } from '../reading.ts';
+import { OLD } from '../time.ts';
 
 // Most messages of sensors are one small object such as {"t":1795262400,"v":21.5,"boot":"a1","seq":17}. Reading it from the
 // bytes takes less than half of the time of a string, JSON.parse and its object, and leaves less garbage.
@@ -45,7 +46,10 @@ export function readFlatRecord(payload: Uint8Array, context: DecodeContext): rea
   // Such a `t` can be a measurement.
   if (scanner.isShort && rawTime! < FIRST_DATE && (boot === null || seq === null)) return null;
   const time = rawTime === null ? received : readTime(rawTime, '', received);
-  return time instanceof DecodeError ? null : [makeReading(device, metric, time, value, received, boot, seq)];
+  if (time instanceof DecodeError) return null;
+  // It has a note.
+  if (seq === null && received - time > OLD) return null;
+  return [makeReading(device, metric, time, value, received, boot, seq)];
 }
 
 class Scanner {

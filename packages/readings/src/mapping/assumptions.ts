@@ -2,7 +2,7 @@ import type { DecodeContext } from '../codec.ts';
 import type { DoubtfulName } from '../notes.ts';
 import type { Reading, ReadingValue } from '../reading.ts';
 import { isAddress, mayNameSender, nameField, namesSender, senderField } from '../record-senders.ts';
-import { MAX_AHEAD, parseTime } from '../time.ts';
+import { MAX_AHEAD, OLD, parseTime } from '../time.ts';
 import { restoreName } from './clean-name.ts';
 import { isTime, isTimeBelow } from './history.ts';
 import { recordList } from './named-values.ts';
@@ -17,6 +17,10 @@ import { stateOf } from './texts.ts';
 const OTHER_TIME =
   'it can be the time: it is stored as a metric, and the time of receipt is used; set time in a mapping to its path, or records ' +
   'when each object has its own time';
+const OLD_TIME =
+  'it is more than a year before the receipt: a sensor can count in another unit, or from another date, such as 2000 ' +
+  '(946684800 s later than 1970); set the unit of time in a mapping, or time: false for the time of receipt. Times of a clock ' +
+  'that was never set are replaced';
 const TIME_AS_NAME =
   'names of fields are times, and each becomes a metric; set records to the path of these fields with * at its end, and time to ' +
   "'{key}', in a mapping";
@@ -71,8 +75,6 @@ const LONGEST_KNOWN = 64;
 const MOST_KNOWN = 1000;
 const known = new Map<string, boolean>();
 
-/** A number is near the time of receipt from a year before it, microseconds. */
-const YEAR = 365 * 86_400_000_000;
 /** A part of the path of a field that is a time; names have `~20` for a space. */
 const DATE_NAME = /(?<=^|\.)(?:1\d{9}|1\d{12}|\d{4}-\d\d-\d\d(?:(?:T|~20)[^.]*)?)(?=\.|$)/;
 
@@ -83,7 +85,10 @@ const SHORTEST_DATE = 10;
 export function noteTimes(readings: readonly Reading[], { received, notes }: DecodeContext): void {
   if (notes?.doubt === undefined) return;
   for (const { metric, time, value } of readings) {
-    if (time !== received) continue;
+    if (time !== received) {
+      if (received - time > OLD) notes.doubt('(time)', OLD_TIME);
+      continue;
+    }
     const field = restoreName(metric);
     // The mapping has noted those with the name of a time.
     if (isNearReceipt(value, received) && !isTimeBelow(field, value)) notes.doubt(field, OTHER_TIME);
@@ -96,7 +101,7 @@ function isNearReceipt(value: ReadingValue, received: number): boolean {
   if (typeof value === 'string') return isDate(value);
   if (value < FIRST_DATE) return false;
   const time = parseTime(value);
-  return time !== null && time > received - YEAR && time - received <= MAX_AHEAD;
+  return time !== null && time > received - OLD && time - received <= MAX_AHEAD;
 }
 
 /** Whether a text is a time, and no number of digits. */

@@ -277,3 +277,20 @@ describe('an array of values beside a time and a step', () => {
     assert.deepEqual(read({ time: T, interval: 60, phases: [230] }).doubts, []);
   });
 });
+
+describe('a time of more than a year ago', () => {
+  it('has a note', () => {
+    // Seconds since 2000, and milliseconds since a start.
+    for (const payload of [
+      { ts: T - 946_684_800, v: 20 },
+      { ts: 987_654_321, temp: 20 },
+      { time: 200_000_000, v: 1 },
+    ]) {
+      const { doubts, reasons } = read(payload);
+      assert.deepEqual(doubts, ['(time)'], JSON.stringify(payload));
+      assert.match(reasons[0]!, /946684800 s later than 1970/);
+    }
+    for (const payload of [{ ts: T - 86_400 * 364, v: 20 }, { v: 1 }, { t: 5, v: 1, boot: 'a', seq: 1 }])
+      assert.deepEqual(read(payload).doubts, [], JSON.stringify(payload));
+  });
+});
