@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { demandExisting } from '@tidegauge/copy';
 import { boolean, ConfigError, defineCommand, defineConfig, EXIT, run } from '@tidegauge/service/program';
 import { checkStore, type Damage } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
@@ -35,6 +36,8 @@ export const program = defineCommand({
       damages.push(damage);
       if (!json) process.stdout.write(`${textOf(damage)}\n`);
     }
+    const isChecked = files.includes(maskUrl(store));
+    if (!isChecked && !json) process.stdout.write(`${maskUrl(store)} is not checked: it has no files here\n`);
     process.stdout.write(
       json
         ? `${JSON.stringify({ checked: files, damages })}\n`
@@ -59,6 +62,7 @@ async function* checkAll(
   const pace = pauses(signal);
   const found = await checkStore(store, pace);
   if (found !== null) {
+    demandExisting(store);
     checked.push(maskUrl(store));
     yield* found;
   }

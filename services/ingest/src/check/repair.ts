@@ -1,4 +1,12 @@
-import { BatchWriter, copyMissing, placeOf, READABLE, type Sides, withSides } from '@tidegauge/copy';
+import {
+  BatchWriter,
+  copyMissing,
+  demandExisting,
+  placeOf,
+  READABLE,
+  type Sides,
+  withSides,
+} from '@tidegauge/copy';
 import { formatTime } from '@tidegauge/readings';
 import {
   boolean,
@@ -51,6 +59,7 @@ export const program = defineCommand({
     const found = await checkStore(store, pauses(signal), { takesOut: true });
     if (found === null)
       throw new ConfigError(['--store is a server, which has its own programs for repairs']);
+    demandExisting(store);
     const damages: Damage[] = [];
     for await (const damage of found) {
       damages.push(damage);

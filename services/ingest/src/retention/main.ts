@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openExisting } from '@tidegauge/copy';
 import { now } from '@tidegauge/readings';
 import { createLogger, SERVICE_SETTINGS } from '@tidegauge/service';
 import { boolean, ConfigError, defineCommand, defineConfig, EXIT, run } from '@tidegauge/service/program';
-import { openStore } from '@tidegauge/storage';
 import { settings as ingest } from '../settings.ts';
 import { checkLimits, checkRollups, exceeded } from './limits.ts';
 import { preview, printPreview } from './preview.ts';
@@ -42,7 +42,7 @@ export const program = defineCommand({
     if (file === null && config.retention === null && limits.maxBytes === 0 && limits.minFreeBytes === 0) {
       throw new ConfigError(['no rule is given: set --retention, --retention-rules or a limit of space']);
     }
-    const store = await openStore(config.store);
+    const store = await openExisting(config.store);
     try {
       await checkLimits(store, limits);
       checkRollups(store, all);
