@@ -72,7 +72,8 @@ export class MqttSession {
   #running: Promise<void> | null = null;
   #connection: Connection | null = null;
   #epoch = 0;
-  #up = false;
+  /** Null before the first connection or failure. */
+  #up: boolean | null = null;
   #paused = false;
   #retains = false;
   #version: 4 | 5 = 5;
@@ -94,7 +95,7 @@ export class MqttSession {
 
   /** Whether the session is connected and subscribed. */
   get connected(): boolean {
-    return this.#up;
+    return this.#up === true;
   }
 
   /**
@@ -279,13 +280,14 @@ export class MqttSession {
     while (!signal.aborted) {
       const error = await this.#live(settings, about, backoff);
       this.#connection = null;
-      this.#setUp(false, error);
+      if (this.#everUp) this.#setUp(false, error);
       if (signal.aborted || error === null) return;
       if (settings.protocolVersion === 'auto' && this.#continuesWithout5(error, about)) continue;
       if (error.permanent && !this.#everUp) {
         this.#firstUp.reject(error);
         return;
       }
+      this.#setUp(false, error);
       const harmful = error.permanent || error.code === 'TAKEN_OVER';
       const [pauseMs, level] = harmful
         ? ([backoff.longest(), 'error'] as const)
