@@ -167,6 +167,7 @@ function summaryOf(
   action: 'replay' | 'discard',
   { tried, removed, stored, duplicate, problem }: Outcome,
 ): string {
+  if (tried === 0 && problem !== null) return `stopped: ${problem}\n`;
   const lines =
     action === 'discard'
       ? [`${removed} messages discarded`]

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runHere } from '@tidegauge/test-support/run-here';
@@ -119,4 +122,18 @@ test('npm run quarantine refuses a selection that is not clear, and reports an i
   const { code, stderr } = await run('list', '--ingest', 'http://127.0.0.1:9');
   assert.equal(code, 1);
   assert.match(stderr, /cannot reach the quarantine of ingest .*start ingest, or set --ingest/);
+});
+
+test('npm run quarantine says how to give ingest a login that it accepts, and nothing else', async (context) => {
+  const server = createServer((_request, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const { code, stdout } = await runHere(quarantineCli, 'discard', '--all', '--ingest', url);
+  assert.equal(code, 1);
+  assert.match(
+    stdout,
+    /^stopped: .* refused the login: start ingest with HTTP_TOKEN=\.\.\., and give .*INGEST_TOKEN\n$/,
+  );
 });
