@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { demandExisting } from '@tidegauge/copy';
 import { boolean, ConfigError, defineCommand, defineConfig, EXIT, run } from '@tidegauge/service/program';
 import { checkStore, type Damage } from '@tidegauge/storage';
-import { maskUrl } from '@tidegauge/text';
+import { counted, maskUrl } from '@tidegauge/text';
 import { settings as ingest } from '../settings.ts';
 import { checkFiles } from './check-files.ts';
 
@@ -41,7 +41,7 @@ export const program = defineCommand({
     process.stdout.write(
       json
         ? `${JSON.stringify({ checked: files, damages })}\n`
-        : `${damages.length === 0 ? 'no damage found' : `${damages.length} damaged parts`} in ${files.join(', ')}\n`,
+        : `${damages.length === 0 ? 'no damage found' : counted(damages.length, 'damaged part')} in ${files.join(', ')}\n`,
     );
     return damages.length === 0 ? EXIT.OK : EXIT.FAILED;
   },

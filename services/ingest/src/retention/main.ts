@@ -3,6 +3,7 @@ import { openExisting } from '@tidegauge/copy';
 import { now } from '@tidegauge/readings';
 import { createLogger, SERVICE_SETTINGS } from '@tidegauge/service';
 import { boolean, ConfigError, defineCommand, defineConfig, EXIT, run } from '@tidegauge/service/program';
+import { counted } from '@tidegauge/text';
 import { settings as ingest } from '../settings.ts';
 import { checkLimits, checkRollups, exceeded } from './limits.ts';
 import { preview, printPreview } from './preview.ts';
@@ -73,7 +74,7 @@ export const program = defineCommand({
       void sleep(2 ** 31 - 1, null, { signal: awake.signal }).catch(() => {});
       const last = await retention.run().finally(() => awake.abort());
       const text = {
-        done: `deleted ${last.deleted ?? 'an unknown number of'} readings in ${last.seconds.toFixed(1)} s`,
+        done: `deleted ${last.deleted === null ? 'an unknown number of readings' : counted(last.deleted, 'reading')} in ${last.seconds.toFixed(1)} s`,
         elsewhere: 'another process deletes readings now: nothing was done',
         failed: 'it failed: the log has the reason. The next run continues',
       }[last.result];

@@ -90,7 +90,7 @@ test('npm run quarantine lists, shows, replays and discards messages of a runnin
   const replayed = await quarantine('replay', '--topic', 'other/site-1/#');
   assert.deepEqual(
     [replayed.code, replayed.stdout],
-    [0, '1 of 1 messages replayed: 1 readings stored, 0 were stored before\n'],
+    [0, '1 of 1 message replayed: 1 reading stored, 0 were stored before\n'],
   );
   const byReason = await quarantine('replay', '--reason', 'malformed', '--json');
   assert.equal(byReason.code, 1);
@@ -102,7 +102,7 @@ test('npm run quarantine lists, shows, replays and discards messages of a runnin
     problem: null,
   });
   const discarded = await quarantine('discard', malformed.id);
-  assert.deepEqual([discarded.code, discarded.stdout], [0, '1 messages discarded\n']);
+  assert.deepEqual([discarded.code, discarded.stdout], [0, '1 message discarded\n']);
   assert.equal((await quarantine('list')).stdout, 'no message is in quarantine that matches\n');
   const gone = await quarantine('discard', malformed.id);
   assert.equal(gone.code, 1);
@@ -119,6 +119,7 @@ test('npm run quarantine refuses a selection that is not clear, and reports an i
     assert.match(stderr, /select messages in one way/);
   }
   assert.equal((await run('list', '--topic', 'a/#/b')).code, 2);
+  assert.match((await run('list', '--reason', 'nonsense')).stderr, /unknown_topic, empty_payload, malformed/);
   const { code, stderr } = await run('list', '--ingest', 'http://127.0.0.1:9');
   assert.equal(code, 1);
   assert.match(stderr, /cannot reach the quarantine of ingest .*start ingest, or set --ingest/);
