@@ -261,7 +261,8 @@ export class MqttSession {
   };
 
   // Selects the version of the next connection after an error. Returns whether to connect without a wait.
-  #continuesWithout5({ code }: MqttSessionError, about: object): boolean {
+  #continuesWithout5({ code }: MqttSessionError, { protocolVersion }: Settings, about: object): boolean {
+    if (protocolVersion !== 'auto') return false;
     if (code === 'UNSUPPORTED_VERSION' && this.#version === 5) {
       this.#version = 4;
       this.#log.info(about, 'broker does not support MQTT 5, continuing with 3.1.1');
@@ -282,7 +283,7 @@ export class MqttSession {
       this.#connection = null;
       if (this.#everUp) this.#setUp(false, error);
       if (signal.aborted || error === null) return;
-      if (settings.protocolVersion === 'auto' && this.#continuesWithout5(error, about)) continue;
+      if (this.#continuesWithout5(error, settings, about)) continue;
       if (error.permanent && !this.#everUp) {
         this.#firstUp.reject(error);
         return;

@@ -138,7 +138,9 @@ test('reads both stores from the environment, which hides their passwords', asyn
   const [from, to] = [fresh(), fresh()];
   await write(from, {});
   Object.assign(process.env, { FROM: from, TO: to });
-  t.after(() => ['FROM', 'TO'].forEach((name) => delete process.env[name]));
+  t.after(() => {
+    for (const name of ['FROM', 'TO']) delete process.env[name];
+  });
   const { code, stderr } = await copy();
   assert.equal(code, 0, stderr);
 });

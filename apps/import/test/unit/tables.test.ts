@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib';
 import { openStore } from '@tidegauge/storage';
 import { runHere } from '@tidegauge/test-support/run-here';
 import { parquetWriteBuffer } from 'hyparquet-writer';
+import { program } from '../../src/main.ts';
 import { csvFile } from '../../src/sources/csv.ts';
 import { parquetFile } from '../../src/sources/parquet.ts';
 import type { RowOptions } from '../../src/sources/rows.ts';
-import { program } from '../../src/main.ts';
 import { fileWith, imported, linesOf, readingsOf } from '../imports.ts';
 
 const GARDEN: RowOptions = {
