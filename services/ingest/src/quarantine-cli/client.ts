@@ -97,7 +97,7 @@ function query(parameters: Readonly<Record<string, string | null>>): string {
   return `?${new URLSearchParams(given)}`;
 }
 
-/** `npm start` makes a token of its own, which nobody knows. */
+/** The token that `npm start` makes is printed nowhere. */
 const LOGIN = 'start ingest with HTTP_TOKEN=..., and give the same text as INGEST_TOKEN';
 
 function refusalOf(status: number, text: string, url: string): string {

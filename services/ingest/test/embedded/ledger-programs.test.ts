@@ -125,7 +125,7 @@ test('npm run quarantine refuses a selection that is not clear, and reports an i
   assert.match(stderr, /cannot reach the quarantine of ingest .*start ingest, or set --ingest/);
 });
 
-test('npm run quarantine says how to give ingest a login that it accepts, and nothing else', async (context) => {
+test('npm run quarantine reports how to give ingest a login that it accepts, and nothing else', async (context) => {
   const server = createServer((_request, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   context.after(() => server.close());

@@ -72,9 +72,7 @@ test('a quarantined message can be read in full, replayed after its cause is fix
   await first.until(({ readings }) => readings.quarantined === 2, 10_000);
 
   const still = await fetch(`${first.url}/quarantine/tidegauge-ingest.1/replay`, { method: 'POST' });
-  const { errors, ...counts } = (await still.json()) as DeliveryDocument;
-  assert.deepEqual(counts, { received: 1, stored: 0, duplicate: 0, quarantined: 1 });
-  assert.equal(errors?.[0]?.reason, 'malformed');
+  assert.deepEqual(await still.json(), { received: 1, stored: 0, duplicate: 0, quarantined: 1 });
   assert.equal(await first.stop(), 0);
 
   const second = await bench.start();

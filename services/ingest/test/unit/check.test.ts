@@ -97,7 +97,7 @@ test('names the damaged part of each kind of file, and ends with 1', async () =>
   assert.match(lines[0]!, /^line at byte \d+ of site\/sensor-1 temperature at 2026-11-18T/);
 });
 
-test('refuses a store that does not exist, and says that a server is not checked', async () => {
+test('refuses a store that does not exist, and reports that a server is not checked', async () => {
   const directory = dataDirectory('without-store');
   for (const path of [`sqlite:${directory}/none.db`, `json:${directory}/none`]) {
     for (const [each, ...args] of [[program, '--data-dir', directory], [repairProgram]] as const) {
