@@ -87,7 +87,6 @@ const homeAssistant = defineCommand({
   name: 'home-assistant',
   summary: "Imports the SQLite file of Home Assistant's recorder: states, statistics per hour, units, names.",
   examples: ['tidegauge import home-assistant home-assistant_v2.db --dry-run'],
-  configuredBy: 'environment',
   settings: {
     files: {
       ...files,
@@ -103,7 +102,6 @@ const influxdb = defineCommand({
   name: 'influxdb',
   summary: 'Imports line protocol, as influx_inspect export and influxd inspect export-lp write it.',
   examples: ['tidegauge import influxdb export.lp.gz --to sqlite:./data/tidegauge.db'],
-  configuredBy: 'environment',
   settings: {
     files: { ...files, required: true },
     ...target,
@@ -132,7 +130,6 @@ const csv = defineCommand({
   name: 'csv',
   summary: 'Imports CSV with a header: an export of Tidegauge, or any table with a mapping.',
   examples: ['tidegauge import csv weather.csv --device garden --mapping mapping.yaml --dry-run'],
-  configuredBy: 'environment',
   settings: table,
   run: (options, signal) => {
     const read = rowOptions(options);
@@ -148,7 +145,6 @@ const parquet = defineCommand({
   name: 'parquet',
   summary: 'Imports Parquet: an export of Tidegauge, or any table with a mapping.',
   examples: ['tidegauge import parquet readings.parquet --to sqlite:./data/tidegauge.db'],
-  configuredBy: 'environment',
   settings: table,
   run: (options, signal) => {
     const read = rowOptions(options);
@@ -167,7 +163,6 @@ const prometheus = defineCommand({
     'tidegauge import prometheus dump.txt --to sqlite:./data/tidegauge.db',
     'tidegauge import prometheus --url http://127.0.0.1:9090 --from 2026-11-01 --match node_.*',
   ],
-  configuredBy: 'environment',
   settings: {
     files,
     ...target,
