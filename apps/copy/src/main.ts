@@ -58,6 +58,7 @@ export const program = defineCommand({
     'tidegauge copy --from sqlite:./data/tidegauge.db --to postgres://tidegauge@db/tidegauge',
     'tidegauge copy verify --from sqlite:./data/tidegauge.db --to postgres://tidegauge@db/tidegauge',
   ],
+  configuredBy: 'environment',
   settings,
   async run({ action, from, to, merge, follow, json }, signal) {
     if (action === 'verify') {

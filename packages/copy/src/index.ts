@@ -5,7 +5,7 @@ export { COPY_TABLE, type CopyState, isEmptyStore, placeOf, readState, writeStat
 export { type CopyResult, copyStore } from './copy-store.ts';
 export type { DayDifference, Differences } from './differences.ts';
 export { DAY_US, type DayDigest, DeviceDigest, dayName, SumDigest } from './digest.ts';
-export { openExisting, READABLE, withSides } from './open-sides.ts';
+export { demandExisting, openExisting, READABLE, withSides } from './open-sides.ts';
 export { patiently } from './patiently.ts';
 export { duration, number, Progress, type ProgressOutput } from './progress.ts';
 export { deviceText, isBare, registeredDevices } from './registered.ts';

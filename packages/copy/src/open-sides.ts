@@ -7,15 +7,20 @@ import { placeOf } from './copy-record.ts';
 /** Stores whose data can be read. */
 export const READABLE: readonly string[] = STORE_SCHEMES.filter((scheme) => scheme !== 'null');
 
+/** @throws {ConfigError} when the file or folder of a store on this machine does not exist */
+export function demandExisting(url: string): void {
+  const { hosts, path, masked } = parseUrl(url);
+  if (hosts.length === 0 && path !== '' && !path.startsWith(':') && !existsSync(path))
+    throw new ConfigError([`${masked}: there is no ${path}: correct the path`]);
+}
+
 /**
  * Opens a store that exists.
  *
  * @throws {ConfigError} when its file does not exist, which would be created otherwise
  */
 export async function openExisting(url: string): Promise<Store> {
-  const { hosts, path, masked } = parseUrl(url);
-  if (hosts.length === 0 && !path.startsWith(':') && !existsSync(path))
-    throw new ConfigError([`${masked}: there is no ${path}: correct the path`]);
+  demandExisting(url);
   return openStore(url);
 }
 

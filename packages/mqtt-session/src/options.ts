@@ -65,7 +65,10 @@ export interface MqttSessionOptions {
    * acknowledged.
    */
   readonly onUndecodable?: (message: UndecodableMessage) => void;
-  /** Called when the session becomes usable (connected and subscribed), and when it stops being usable. */
+  /**
+   * Called when the session becomes usable (connected and subscribed), when it stops being usable, and when it cannot become
+   * usable at first.
+   */
   readonly onConnectionChange?: (connected: boolean, error: MqttSessionError | null) => void;
   readonly logger?: Logger;
 }

@@ -72,7 +72,8 @@ export class MqttSession {
   #running: Promise<void> | null = null;
   #connection: Connection | null = null;
   #epoch = 0;
-  #up = false;
+  /** Null before the first connection or failure. */
+  #up: boolean | null = null;
   #paused = false;
   #retains = false;
   #version: 4 | 5 = 5;
@@ -94,7 +95,7 @@ export class MqttSession {
 
   /** Whether the session is connected and subscribed. */
   get connected(): boolean {
-    return this.#up;
+    return this.#up === true;
   }
 
   /**
@@ -260,7 +261,8 @@ export class MqttSession {
   };
 
   // Selects the version of the next connection after an error. Returns whether to connect without a wait.
-  #continuesWithout5({ code }: MqttSessionError, about: object): boolean {
+  #continuesWithout5({ code }: MqttSessionError, { protocolVersion }: Settings, about: object): boolean {
+    if (protocolVersion !== 'auto') return false;
     if (code === 'UNSUPPORTED_VERSION' && this.#version === 5) {
       this.#version = 4;
       this.#log.info(about, 'broker does not support MQTT 5, continuing with 3.1.1');
@@ -279,13 +281,14 @@ export class MqttSession {
     while (!signal.aborted) {
       const error = await this.#live(settings, about, backoff);
       this.#connection = null;
-      this.#setUp(false, error);
+      if (this.#everUp) this.#setUp(false, error);
       if (signal.aborted || error === null) return;
-      if (settings.protocolVersion === 'auto' && this.#continuesWithout5(error, about)) continue;
+      if (this.#continuesWithout5(error, settings, about)) continue;
       if (error.permanent && !this.#everUp) {
         this.#firstUp.reject(error);
         return;
       }
+      this.#setUp(false, error);
       const harmful = error.permanent || error.code === 'TAKEN_OVER';
       const [pauseMs, level] = harmful
         ? ([backoff.longest(), 'error'] as const)

@@ -517,6 +517,15 @@ export interface DeliveryDocument {
   readonly stored: number;
   readonly duplicate: number;
   readonly quarantined: number;
+  /** Why readings are in quarantine: the first errors. */
+  readonly errors?: readonly DeliveryError[];
+}
+
+/** Why a message, or a part of it, is in quarantine. */
+export interface DeliveryError {
+  readonly reason: string;
+  readonly detail: string;
+  readonly position: string | null;
 }
 
 /** The outcome of line protocol over HTTP: `POST /lines` on the port of ingest. */
@@ -526,11 +535,7 @@ export interface LinesDocument extends DeliveryDocument {
   /** Whether a line is no line protocol. Other refused lines have values, names or times that cannot be stored. */
   readonly isMalformed: boolean;
   /** The first errors; their position is the line. */
-  readonly errors: readonly {
-    readonly reason: string;
-    readonly detail: string;
-    readonly position: string | null;
-  }[];
+  readonly errors: readonly DeliveryError[];
 }
 
 /**

@@ -1,2 +1,3 @@
 export { closest, didYouMean } from './closest.ts';
+export { counted } from './counted.ts';
 export { maskUrl, maskUrls, redactor, secretsIn } from './mask.ts';

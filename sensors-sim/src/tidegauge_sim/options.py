@@ -7,6 +7,7 @@ import dataclasses
 import difflib
 import logging
 import math
+import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -374,7 +375,7 @@ def _file(text: str) -> Path:
 
 def _target(text: str) -> Path:
     path = Path(text)
-    if not path.parent.is_dir() or path.is_dir():
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise ValueError
     return path
 
@@ -450,11 +451,11 @@ FLAGS: tuple[Flag, ...] = (
         'longest wait for acknowledgements at the end',
     ),
     Flag(
-        'report', _target, 'a file in a folder that exists', None,
+        'report', _target, 'a file in a folder that you can write', None,
         'write totals and devices to this JSON file',
     ),
     Flag(
-        'ring', _target, 'a file in a folder that exists', None,
+        'ring', _target, 'a file in a folder that you can write', None,
         'keep the last 64 MiB of messages in this SQLite file, and send again what ingest requests',
     ),
     Flag('print-config', _boolean, 'true or false', 'false', 'print the settings in use and exit'),

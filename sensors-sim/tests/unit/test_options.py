@@ -65,7 +65,7 @@ def test_every_flag_has_a_variable_that_is_read() -> None:
         ),
         (
             ('--report', '/no/such/folder/r.json'),
-            '--report: got "/no/such/folder/r.json", expected a file in a folder that exists',
+            '--report: got "/no/such/folder/r.json", expected a file in a folder that you can write',
         ),
         (
             ('--tls-insecure',),
@@ -172,3 +172,12 @@ def test_print_config_prints_settings_that_give_the_same_run_and_masks_the_passw
     assert {**again.document(), 'start': ''} == {**before.document(), 'start': ''}
     assert again.live or again.start == before.start
     assert again.live == before.live
+
+
+def test_a_report_in_a_folder_that_cannot_be_written_is_refused_before_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The user of a test can be root, who may write in every folder.
+    monkeypatch.setattr('os.access', lambda _path, _mode: False)
+    with pytest.raises(OptionsError, match='a file in a folder that you can write'):
+        load(['--report', str(tmp_path / 'r.json')], {})

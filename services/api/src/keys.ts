@@ -25,6 +25,10 @@ import {
 
 const YEAR_SECONDS = 365 * 24 * 3600;
 
+const NO_ADMIN =
+  'warning: no key has the scope admin, so only API_TOKEN, where it is set, allows all changes now: ' +
+  'tidegauge keys create NAME --scopes admin makes a key for them';
+
 const common = defineConfig({
   apiKeys: {
     kind: text('a file name'),
@@ -76,6 +80,8 @@ const create = defineCommand({
     const { text: secret, key } = addKey(apiKeys, fields, now);
     process.stderr.write(`Key ${key.id} for ${name}. It is not stored and cannot be printed again:\n`);
     process.stdout.write(`${secret}\n`);
+    const isAdmin = (each: ApiKey) => each.scopes.includes('admin') && stateOf(each, now) === 'valid';
+    if (readKeys(apiKeys)?.keys.some(isAdmin) !== true) process.stderr.write(`${NO_ADMIN}\n`);
     return EXIT.OK;
   },
 });

@@ -42,6 +42,22 @@ export function time(text: string | undefined, path: string): number | undefined
   return parsed;
 }
 
+/**
+ * The range from `from` to before `to` of a query, in microseconds; undefined without a bound.
+ *
+ * @throws {Problem} 400 when it ends before it begins
+ */
+export function timesOf(query: { readonly from?: string; readonly to?: string }): {
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+} {
+  const from = time(query.from, '/query/from');
+  const to = time(query.to, '/query/to');
+  if (from !== undefined && to !== undefined && to < from)
+    throw invalid('/query/to', 'is before `from`: write the earlier time as `from`');
+  return { from, to };
+}
+
 /** The filter of devices in a query, or undefined when it has none. */
 export function filterOf({ site, city, kind, year }: Partial<DeviceFilter>): DeviceFilter | undefined {
   const filter = defined({ site, city, kind, year });

@@ -26,7 +26,7 @@ export function explain(error: ErrorObject, root = ''): Mistake {
       return { path: `${path}/${name}`, message: `unknown property${didYouMean(name, known)}` };
     }
     case 'pattern': {
-      const message = `does not match its pattern: it is not ${described(schema)}`;
+      const message = unlike(schema);
       const { propertyName } = error;
       return propertyName === undefined
         ? { path, message }
@@ -42,8 +42,8 @@ export function explain(error: ErrorObject, root = ''): Mistake {
   }
 }
 
-/** The schema's description, to follow "it is not". */
-function described({ description, pattern }: Schema): string {
-  const text = description?.trim() || String(pattern);
-  return text[0]!.toLowerCase() + text.slice(1);
+/** What a text is not, in the words of the schema's description. */
+function unlike({ description, pattern }: Schema): string {
+  const text = description?.trim() ?? '';
+  return text === '' ? `does not match ${pattern}` : `is not ${text[0]!.toLowerCase()}${text.slice(1)}`;
 }

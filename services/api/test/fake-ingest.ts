@@ -387,6 +387,7 @@ export class FakeIngest {
         stored: 0,
         duplicate: 0,
         quarantined: 1,
+        errors: [{ reason: 'malformed', detail: 'expected a number', position: null }],
       } satisfies DeliveryDocument);
     }
   }

@@ -1,6 +1,7 @@
 import { number, READABLE, duration as shownDuration } from '@tidegauge/copy';
 import {
   boolean,
+  ConfigError,
   defineCommand,
   defineConfig,
   duration,
@@ -68,6 +69,8 @@ export const program = defineCommand({
   async run({ every, drill, json, httpListen, httpToken, metricsPort, boardName, ...options }, signal) {
     if (every !== null)
       return repeat(options, { every, drill, json, httpListen, httpToken, metricsPort, boardName }, signal);
+    // METRICS_PORT can be set for all programs of a machine.
+    if (drill !== null) throw new ConfigError(['--drill needs --every: a single backup does not use it']);
     print(await backUp(options, signal), json);
     return EXIT.OK;
   },

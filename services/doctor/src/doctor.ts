@@ -27,7 +27,7 @@ import { checkMtu, checkReach, findUnderlay, reachBoards } from './network.ts';
 import { checkPorts, readPorts } from './ports.ts';
 import { checkProcessor, type MongodbImage, mongodbImage, readProcessor } from './processor.ts';
 import type { Report } from './report.ts';
-import type { settings } from './settings.ts';
+import { DOCKER_SOCKET, STACK, type settings } from './settings.ts';
 import { queryNtp } from './sntp.ts';
 import { readStack, type Stack, StackError } from './stack.ts';
 import { checkStore, pingStore, type StorePing } from './store.ts';
@@ -41,8 +41,23 @@ type Settings = Config<typeof settings>;
 const DATA = '/var/lib/tidegauge';
 const HERE = fileURLToPath(new URL('../../..', import.meta.url));
 
+/** The engine to check, or `none` where nothing has to do with Docker: no socket, and no setting of a stack. */
+export function dockerHostOf(
+  {
+    dockerHost,
+    stack,
+    profile,
+    monitoring,
+  }: Pick<Settings, 'dockerHost' | 'stack' | 'profile' | 'monitoring'>,
+  hasSocket: boolean,
+): string {
+  const isStack = stack !== STACK || profile !== null || monitoring;
+  return dockerHost === `unix://${DOCKER_SOCKET}` && !hasSocket && !isStack ? 'none' : dockerHost;
+}
+
 /** Runs all checks that the settings enable. Each check is bounded in time and changes nothing. */
-export async function examine(config: Settings): Promise<Report> {
+export async function examine(given: Settings): Promise<Report> {
+  const config = { ...given, dockerHost: dockerHostOf(given, existsSync(DOCKER_SOCKET)) };
   const files = hostFiles(config.root);
   const store = config.store?.split(':')[0] ?? null;
   const { stack, findings: stackFindings } = loadStack(config, store);

@@ -11,6 +11,8 @@ import {
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { PROFILES } from './memory.ts';
 
+export const DOCKER_SOCKET = '/var/run/docker.sock';
+export const STACK = 'tidegauge';
 const STANDALONE = 'hbase-standalone';
 
 /** A store: the name of its stack, or its URL, kept as text. */
@@ -67,14 +69,14 @@ export const settings = defineConfig({
   },
   dockerHost: {
     kind: text('unix:///PATH or tcp://HOST:PORT'),
-    default: 'unix:///var/run/docker.sock',
-    help: 'The Docker engine. none: skip the checks of Docker and the swarm.',
+    default: `unix://${DOCKER_SOCKET}`,
+    help: 'The Docker engine. none: skip the checks of Docker and the swarm. Without its socket and --profile, --stack or --monitoring they are skipped too.',
   },
   files: {
     kind: text('a directory'),
     help: 'Directory of docker-stack.yml and stacks/. Default: those of this installation.',
   },
-  stack: { kind: text(), default: 'tidegauge', help: 'Name of the deployed stack.' },
+  stack: { kind: text(), default: STACK, help: 'Name of the deployed stack.' },
   root: {
     kind: text('a directory'),
     default: '/',

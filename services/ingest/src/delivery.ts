@@ -194,12 +194,13 @@ export class PartsOrigin implements Origin {
 
   settled(_part: Delivery, outcome: DeliveryDocument | null): void {
     if (outcome !== null) {
-      const { received, stored, duplicate, quarantined } = this.#total;
+      const { received, stored, duplicate, quarantined, errors = outcome.errors } = this.#total;
       this.#total = {
         received: received + outcome.received,
         stored: stored + outcome.stored,
         duplicate: duplicate + outcome.duplicate,
         quarantined: quarantined + outcome.quarantined,
+        ...(errors === undefined ? {} : { errors }),
       };
     }
     if (--this.#open === 0) this.#settled(this.#total);

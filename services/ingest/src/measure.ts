@@ -2,24 +2,10 @@ import type { Metrics } from '@tidegauge/service';
 import { diskWrites } from './disk-writes.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
+import { QUARANTINE_REASONS } from './quarantine-reasons.ts';
 import type { RollupWorker } from './rollup-worker.ts';
 import type { RouteReloader } from './route-reloader.ts';
 import type { Router } from './routes.ts';
-
-const REASONS = [
-  'unknown_topic',
-  'empty_payload',
-  'malformed',
-  'too_large',
-  'invalid_value',
-  'invalid_time',
-  'invalid_name',
-  'too_many_readings',
-  'unsupported',
-  'no_birth',
-  'rejected',
-  'unexpected',
-];
 
 /** Registers ingest's metrics. Each metric reads the pipeline's numbers at scrape time. */
 export function measure(
@@ -96,7 +82,10 @@ export function measure(
     'tidegauge_readings_quarantined_total',
     'Readings that could not be stored and are kept in quarantine',
     () =>
-      REASONS.map((reason) => ({ labels: { reason }, value: accounts.quarantinedByReason.get(reason) ?? 0 })),
+      QUARANTINE_REASONS.map((reason) => ({
+        labels: { reason },
+        value: accounts.quarantinedByReason.get(reason) ?? 0,
+      })),
     ['reason'],
   );
   metrics.counter('tidegauge_readings_spooled_total', 'Readings put into the local spool', () => [

@@ -71,14 +71,21 @@ export class QuarantineWriter {
     const message = { source, topic, payload, format, part };
     const { client } = delivery.origin;
     const entry = { ...message, received, reason, detail, position, readings: 1, client };
-    this.#lane.push({ entry, delivery: compact, outcome: UNREADABLE });
+    this.#lane.push({
+      entry,
+      delivery: compact,
+      outcome: { ...UNREADABLE, errors: [{ reason, detail, position }] },
+    });
   }
 
   /** Keeps a message of which the store rejected readings. */
   refused(delivery: Delivery, refused: QuarantineEntry, outcome: DeliveryDocument): void {
     const compact = compacted(delivery);
     const entry = { ...refused, payload: compact.payload };
-    this.#lane.push({ entry, delivery: compact, outcome });
+    const { reason, position } = entry;
+    // The text of a driver can contain hosts and users.
+    const errors = [{ reason, detail: 'the store did not accept it', position }];
+    this.#lane.push({ entry, delivery: compact, outcome: { ...outcome, errors } });
   }
 
   /** Resolves when all messages are in quarantine. */

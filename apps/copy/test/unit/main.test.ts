@@ -134,6 +134,17 @@ test('refuses one store on both sides, a file that does not exist, and unknown w
   }
 });
 
+test('reads both stores from the environment, which hides their passwords', async (t) => {
+  const [from, to] = [fresh(), fresh()];
+  await write(from, {});
+  Object.assign(process.env, { FROM: from, TO: to });
+  t.after(() => {
+    for (const name of ['FROM', 'TO']) delete process.env[name];
+  });
+  const { code, stderr } = await copy();
+  assert.equal(code, 0, stderr);
+});
+
 test('continues after kill -9 at any moment, with equal digests', { timeout: 300_000 }, async () => {
   const [from, to] = [fresh(), fresh('json')];
   await fillStore(openStore(from), 10_000);

@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { formatTime, MAX_TIME } from '@tidegauge/readings';
+import { ConfigError } from '@tidegauge/service/program';
 import {
   type AsyncBuffer,
   asyncBufferFromFile,
@@ -55,7 +56,7 @@ async function* read(
   tally: Tally,
 ): AsyncGenerator<Step> {
   const file = await asyncBufferFromFile(path);
-  const metadata = await parquetMetadataAsync(file, { parsers: PARSERS });
+  const metadata = await understood(path, parquetMetadataAsync(file, { parsers: PARSERS }));
   const columns = metadata.schema
     .filter(({ num_children: children }) => children === undefined)
     .map(({ name }) => name);
@@ -65,7 +66,7 @@ async function* read(
   let isFirst = true;
   for (const end of partsOf(metadata)) {
     if (end <= from) continue;
-    const part = await readRows(file, metadata, from, end);
+    const part = await understood(path, readRows(file, metadata, from, end));
     const found = part.map((row, index) => rowOf(row, from + index, tally));
     if (isFirst) rows.check(found);
     isFirst = false;
@@ -79,6 +80,16 @@ async function* read(
     }
     from = end;
   }
+}
+
+/** @throws {ConfigError} in place of the errors of hyparquet, which do not name the file */
+function understood<T>(path: string, result: Promise<T>): Promise<T> {
+  return result.catch((error: Error) => {
+    if ('code' in error) throw error;
+    throw new ConfigError([
+      `${path} is damaged, or no Parquet file: write it again, or import it as what it is, such as CSV`,
+    ]);
+  });
 }
 
 /** The ends of parts, which do not cross row groups. */

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { openStore } from '@tidegauge/storage';
+import { runHere } from '@tidegauge/test-support/run-here';
 import { parquetWriteBuffer } from 'hyparquet-writer';
+import { program } from '../../src/main.ts';
 import { csvFile } from '../../src/sources/csv.ts';
 import { parquetFile } from '../../src/sources/parquet.ts';
 import type { RowOptions } from '../../src/sources/rows.ts';
@@ -149,4 +151,17 @@ test('reads Parquet with times below a millisecond, large whole numbers and empt
   ]);
   assert.equal(tally.toDocument().noted['the cell is no finite number']?.count, 1);
   await store.close();
+});
+
+test('refuses a file that is no Parquet file in one line with its name', async () => {
+  for (const [name, content] of [
+    ['empty.parquet', ''],
+    ['table.csv', 'time,temperature\n2024-07-01T12:00:00Z,21.5\n'],
+  ] as const) {
+    const path = fileWith(name, content);
+    const { code, stderr } = await runHere(program, 'parquet', path, '--dry-run');
+    assert.equal(code, 2, stderr);
+    assert.ok(stderr.includes(`${path} is damaged, or no Parquet file: `), stderr);
+    assert.doesNotMatch(stderr, /\n +at /);
+  }
 });

@@ -79,6 +79,14 @@ class DeviceWithUnits(Device):
     units: dict[str, str]
 
 
+class DeliveryError(TypedDict):
+    """Why readings are in quarantine."""
+
+    reason: str
+    detail: str
+    position: str | None
+
+
 class Delivery(TypedDict):
     """The result for readings: received = stored + duplicate + quarantined."""
 
@@ -86,6 +94,7 @@ class Delivery(TypedDict):
     stored: int
     duplicate: int
     quarantined: int
+    errors: NotRequired[list[DeliveryError]]
 
 
 def time_text(time: Time) -> str:

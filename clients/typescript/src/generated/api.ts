@@ -21,7 +21,7 @@ export interface paths {
          * @description The API forwards the body unchanged to ingest, which decodes it like an MQTT payload. The answer is sent after the
          *     commit. The body is one number or boolean as text, JSON in every shape that MQTT accepts, or a SenML pack.
          *     `device` and `metric` replace the MQTT topic. Leave them out when the body names them. A body that cannot be
-         *     decoded is quarantined, and the answer is still 202: check `quarantined`.
+         *     decoded is quarantined, and the answer is still 202: check `quarantined`. Then `errors` has the reasons.
          */
         post: operations["deliverReadings"];
         /**
@@ -1350,7 +1350,7 @@ export interface components {
         DeviceName: string;
         /** @description One word of letters, digits and _ . : @ ~ -, and not of dots alone. */
         MetricName: string;
-        /** @description A time from 1970 to 2254: ISO 8601, or a number since 1970 (a + is sent as %2B). */
+        /** @description A time from 1970 to 2254, such as 2026-11-01T00:00:00Z, or a number since 1970 (a + is sent as %2B). */
         Instant: string;
         /** @description A text without U+0000. */
         Filter: string;
@@ -1525,6 +1525,13 @@ export interface components {
             duplicate: number;
             /** Format: int64 */
             quarantined: number;
+            /** @description Why readings are in quarantine. It has the first reasons, and is absent when there are none. */
+            errors?: {
+                reason: string;
+                detail: string;
+                /** @description The place in the payload. */
+                position: string | null;
+            }[];
         };
         DeviceFields: {
             /** @description A text without U+0000. */

@@ -7,6 +7,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'no program listens there',
   ECONNRESET: 'the connection was closed',
   EDQUOT: 'the quota of this user is used up',
+  EEXIST: 'it exists',
   EHOSTUNREACH: 'there is no route to the host',
   EISDIR: 'it is a directory',
   ENETUNREACH: 'there is no route to the network',
@@ -19,6 +20,12 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'the connection was closed',
 };
 
+/** Of a directory that is created with those that it is in. Node.js reports a read-only file system as ENOENT. */
+const MKDIR_REASONS: Readonly<Record<string, string>> = {
+  EEXIST: 'it is a file',
+  ENOENT: 'it cannot be created: the file system is read-only, or a part of its path is gone',
+};
+
 /**
  * The reason in an error of the system, for a message that names the file or the address:
  * `there is no such file or directory (ENOENT)`. Of another error: its message.
@@ -28,7 +35,9 @@ export function whyFailed(error: unknown): string {
     readonly errors?: readonly Error[];
   };
   const lacksProgram = code === 'ENOENT' && syscall?.startsWith('spawn');
-  const words = lacksProgram ? 'there is no such program' : REASONS[code ?? ''];
+  const words = lacksProgram
+    ? 'there is no such program'
+    : ((syscall === 'mkdir' ? MKDIR_REASONS[code ?? ''] : undefined) ?? REASONS[code ?? '']);
   // When a name has several addresses, a list has the error of each.
   return words === undefined ? message || errors?.[0]?.message || name : `${words} (${code})`;
 }

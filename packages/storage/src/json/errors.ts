@@ -35,7 +35,8 @@ export function toStoreError(error: unknown, folder: string): unknown {
   const { code, path, message, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return error;
   const where = path ?? folder;
-  const meaning = SYSTEM_ERRORS[code];
+  // Node.js reports a read-only file system as ENOENT when it creates a folder.
+  const meaning = SYSTEM_ERRORS[code === 'ENOENT' && syscall === 'mkdir' ? 'EROFS' : code];
   if (meaning === undefined)
     return new StoreError('UNEXPECTED', `${where}: ${message}`, { cause: error, hint: 'see the system log' });
   const text = `${where}: ${meaning.what} (${code})`;

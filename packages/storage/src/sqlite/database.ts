@@ -17,6 +17,10 @@ const RETRY_MS = 1;
 // Consecutive statements give way to the event loop after this time.
 const TURN_MS = 5;
 
+const OWN_TABLES = `
+  select count(*) as tables, sum(name = 'recent' or sql like '%YCSB_KEY%') as own
+  from sqlite_schema where type = 'table'`;
+
 /** The number of commits in this thread, through all connections. */
 let commits = 0;
 
@@ -50,9 +54,11 @@ export class Database {
     await this.run(() => {
       // An earlier attempt left this open, because another process was creating the file.
       this.#db?.close();
-      makePrivate(path);
+      createPrivate(path);
       const db = new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: false });
       this.#db = db;
+      demandOwn(db, path);
+      makePrivate(path);
       // Sorts, and journals of statements that write many rows, stay in memory.
       db.exec(`
         pragma page_size = ${PAGE_BYTES};
@@ -202,15 +208,33 @@ export class Database {
   }
 }
 
+/** Creates a missing file for its owner only. SQLite gives journals the permissions of the file. */
+function createPrivate(path: string): void {
+  if (path.startsWith(':')) return;
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch {
+    // SQLite reports the error.
+  }
+}
+
+/** Refuses the file of another program before anything is written to it. All versions have `recent`, and YCSB can make its tables first. */
+function demandOwn(db: DatabaseSync, path: string): void {
+  const { tables, own } = db.prepare(OWN_TABLES).get()!;
+  if (tables === 0 || Number(own) > 0) return;
+  throw new StoreError('MISCONFIGURED', `${path} is a SQLite database of another program`, {
+    hint: 'choose another file',
+  });
+}
+
 /**
- * Makes the file accessible to its owner only. SQLite gives journals the permissions of the file. A file that its
- * group can write keeps the permissions of the group, because it is shared on purpose.
+ * Makes the file and its journals accessible to its owner only. A file that its group can write keeps the permissions of
+ * the group, because it is shared on purpose.
  */
 function makePrivate(path: string): void {
   if (path.startsWith(':')) return;
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {
-      if (file === path) closeSync(openSync(file, 'a', 0o600));
       const { mode } = statSync(file);
       const kept = (mode & 0o020) === 0 ? 0o700 : 0o770;
       if ((mode & 0o777 & ~kept) !== 0) chmodSync(file, mode & kept);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -54,6 +54,19 @@ describe('opening a SQLite file', () => {
     }
     await (await openStore(`sqlite:${folder}/own/x.db`)).close();
     assert.equal(statSync(join(folder, 'own')).mode & 0o777, 0o700);
+  });
+
+  test('refuses the file of another program, and leaves it as it is', async () => {
+    const path = freshPath();
+    const other = new DatabaseSync(path);
+    other.exec('create table notes (text); pragma user_version = 3');
+    other.close();
+    chmodSync(path, 0o644);
+    const before = readFileSync(path);
+    const error = await rejection(openStore(`sqlite:${path}`), 'MISCONFIGURED');
+    assert.equal(error.hint, 'choose another file');
+    assert.equal(error.message, `${path} is a SQLite database of another program`);
+    assert.deepEqual([readFileSync(path), statSync(path).mode & 0o777], [before, 0o644]);
   });
 
   test('refuses a path that cannot be a database, with the path in the message', async () => {

@@ -10,6 +10,9 @@ test('finds the nearest name, and none when no name is near', () => {
   assert.equal(closest('--stor', FLAGS), '--store');
   assert.equal(closest('readproprtion', ['readproportion', 'scanproportion']), 'readproportion');
   assert.equal(closest('colour', FLAGS), null);
+  assert.equal(closest('z', ['a', 'b']), null);
+  assert.equal(closest('3gb', ['1gb', '2gb']), null);
+  assert.equal(closest('jso', ['json']), 'json');
   assert.equal(closest('x', []), null);
   assert.equal(closest('x'.repeat(1e6), FLAGS), null);
 });

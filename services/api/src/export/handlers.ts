@@ -3,7 +3,7 @@ import { demandWithin, type Logger, limitOf, Problem } from '@tidegauge/service'
 import type { DeviceFilter, Store } from '@tidegauge/storage';
 import type { Answers } from '../answers.ts';
 import type { Call, Handlers } from '../dispatch.ts';
-import { device, filterOf, invalid, metric, queryOf, time } from '../parameters.ts';
+import { device, filterOf, invalid, metric, queryOf, time, timesOf } from '../parameters.ts';
 import { translate } from '../problems.ts';
 import { ReadingUnits } from '../reading-units.ts';
 import { csv } from './csv.ts';
@@ -85,8 +85,7 @@ function selectionOf(call: Call, query: Readonly<Partial<ExportParameters>>): Ex
     within: prefix === undefined ? limitOf(call) : demandWithin(call, device(prefix, '/query/prefix')),
     filter: filter ?? {},
     metrics: query.metric?.map((name, index) => metric(name, `/query/metric/${index}`)!) ?? null,
-    from: time(query.from, '/query/from'),
-    to: time(query.to, '/query/to'),
+    ...timesOf(query),
     after,
   };
 }

@@ -12,7 +12,7 @@ import {
   toOriginDocument,
 } from '../bucket-document.ts';
 import type { Handlers } from '../dispatch.ts';
-import { bucketLength, device, invalid, metric, queryOf, time } from '../parameters.ts';
+import { bucketLength, device, invalid, metric, queryOf, timesOf } from '../parameters.ts';
 import { ReadingUnits } from '../reading-units.ts';
 import { type SeriesNames, seriesOf } from '../series-names.ts';
 
@@ -121,8 +121,9 @@ export function aggregateHandlers(store: Store, answers: Answers): Handlers {
 
 /** @throws {Problem} 400 when there are too many buckets */
 function bucketsOf(query: Readonly<Partial<BucketParameters>>, series: number): Buckets {
-  const from = time(query.from, '/query/from')!;
-  const to = time(query.to, '/query/to') ?? now();
+  const times = timesOf(query);
+  const from = times.from!;
+  const to = times.to ?? now();
   const bucket = bucketLength(query.bucket!);
   const count = (to - from) / bucket;
   if (count > MAX_BUCKETS) {

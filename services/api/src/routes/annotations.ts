@@ -15,7 +15,7 @@ import type { Answers } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
 import type { Call, Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
-import { device, invalid, queryOf, time } from '../parameters.ts';
+import { device, invalid, queryOf, time, timesOf } from '../parameters.ts';
 
 interface ListParameters {
   readonly device: readonly string[];
@@ -46,8 +46,7 @@ export function annotationHandlers(
     listAnnotations: async (call, response) => {
       const query = queryOf<ListParameters>(call);
       const devices = devicesOf(call, query.device);
-      const from = time(query.from, '/query/from');
-      const to = time(query.to, '/query/to');
+      const { from, to } = timesOf(query);
       const key = ['annotations', devices, from, to];
       const position = query.cursor === undefined ? null : cursors.read(key, query.cursor, isPosition);
       const after = position === null ? undefined : { from: position[0], device: position[1] };

@@ -19,7 +19,7 @@ import type { Cursors } from '../cursor.ts';
 import type { Handlers, PlainHandler } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { latestOf, latestOfDevices, ofMetrics } from '../latest.ts';
-import { bucketLength, defined, device, filterOf, invalid, metric, queryOf, time } from '../parameters.ts';
+import { bucketLength, defined, device, filterOf, invalid, metric, queryOf, timesOf } from '../parameters.ts';
 import { ReadingUnits } from '../reading-units.ts';
 
 /** The time after which a request to delete readings answers that there are more, milliseconds. */
@@ -71,8 +71,7 @@ export function readingHandlers(
       const filter = filterOf(query);
       const range = {
         metric: metric(query.metric),
-        from: time(query.from, '/query/from'),
-        to: time(query.to, '/query/to'),
+        ...timesOf(query),
         order: query.order ?? 'desc',
       };
       const limit = query.limit ?? 100;
@@ -123,8 +122,7 @@ export function readingHandlers(
           devices: filterOf(query),
           prefix: prefix === undefined ? (limitOf(call) ?? undefined) : demandWithin(call, prefix),
           bucket: query.bucket === undefined ? undefined : bucketLength(query.bucket),
-          from: time(query.from, '/query/from'),
-          to: time(query.to, '/query/to'),
+          ...timesOf(query),
           order,
           limit,
         }),
@@ -169,8 +167,7 @@ export function readingHandlers(
 
     deleteReadings: async (call, response) => {
       const query = queryOf<RangeParameters>(call);
-      const from = time(query.from, '/query/from');
-      const to = time(query.to, '/query/to');
+      const { from, to } = timesOf(query);
       if (from === undefined && to === undefined) {
         throw invalid(
           '/query/from',

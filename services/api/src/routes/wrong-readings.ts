@@ -6,7 +6,7 @@ import type { Answers } from '../answers.ts';
 import { type Change, changeReadings, type SeriesRange } from '../change-readings.ts';
 import type { Call, Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
-import { device, invalid, metric, queryOf, time } from '../parameters.ts';
+import { device, invalid, metric, queryOf, timesOf } from '../parameters.ts';
 import { type SeriesNames, seriesOf } from '../series-names.ts';
 import { findWrongReadings } from '../wrong-readings.ts';
 
@@ -73,8 +73,9 @@ function rangeOf(call: Call): SeriesRange {
 
 /** @param end the end when the query has none; without it, the first microsecond */
 function spanOf(query: Readonly<Partial<Pick<RangeParameters, 'from' | 'to'>>>, end?: number) {
-  const from = time(query.from, '/query/from')!;
-  const to = time(query.to, '/query/to') ?? end ?? from + 1;
+  const times = timesOf(query);
+  const from = times.from!;
+  const to = times.to ?? end ?? from + 1;
   if (to <= from) throw invalid('/query/to', 'is not after `from`');
   return { from, to };
 }

@@ -6,7 +6,9 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AlertDocument, formatTime } from '@tidegauge/readings';
 import { changeKeys, newKey, type Scope } from '@tidegauge/service';
+import { runHere } from '@tidegauge/test-support/run-here';
 import { DEVICE_OPERATIONS } from '../../src/device-limit.ts';
+import { program } from '../../src/keys.ts';
 import { readOpenApi } from '../../src/openapi.ts';
 import { type Api, reading, startApi, until } from '../harness.ts';
 
@@ -521,4 +523,14 @@ test('a key of some devices sees the alerts and the counts of these only', async
   assert.equal(body.active.warning, 2);
   const below = await keys.api.call('GET', '/v1/alerts?device=site-3/a', { headers });
   assert.equal(below.body.alerts.length, 1);
+});
+
+test('keys create warns while no key may change everything', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegauge-keys-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const create = (scope: string) =>
+    runHere(program, 'create', 'x', '--scopes', scope, '--api-keys', join(folder, 'keys.json'));
+  assert.match((await create('read')).stderr, /warning: no key has the scope admin, .*--scopes admin/);
+  assert.doesNotMatch((await create('admin')).stderr, /warning/);
+  assert.doesNotMatch((await create('read')).stderr, /warning/);
 });

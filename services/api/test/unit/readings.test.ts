@@ -174,7 +174,7 @@ test('mistakes in a query are reported with their path', async (t) => {
     ['/v1/readings?year=20th', '/query/year', /integer/],
     ['/v1/readings/groups', '/query/by', /required/],
     ['/v1/readings/groups?by=year', '/query/by', /device, day, metric/],
-    ['/v1/readings/groups?by=all&bucket=1', '/query/bucket', /pattern/],
+    ['/v1/readings/groups?by=all&bucket=1', '/query/bucket', /is not a whole number/],
     ['/v1/readings/groups?by=all&prefix=a//b', '/query/prefix', /segment/],
     ['/v1/readings/groups?by=day&order=max', '/query/order', /key, sum, mean, count/],
     ['/v1/readings/groups?by=day&limit=10001', '/query/limit', /<= 10000/],
@@ -191,7 +191,7 @@ test('mistakes in a query are reported with their path', async (t) => {
     ['/v1/readings?device=a//b', '/query/device', /segment/],
     ['/v1/readings?device=a&metric=two%20words', '/query/metric', /one word/],
     ['/v1/readings?device=a&from=yesterday', '/query/from', /not a time/],
-    ['/v1/readings/aggregate?device=a&metric=m&from=0&bucket=5x', '/query/bucket', /pattern/],
+    ['/v1/readings/aggregate?device=a&metric=m&from=0&bucket=5x', '/query/bucket', /is not a whole number/],
     [
       '/v1/readings/aggregate?device=a&metric=m&from=0&bucket=5m&fn=mean,mode',
       '/query/fn/1',
@@ -414,7 +414,8 @@ test('a delivery is forwarded to ingest unchanged, and the counts are returned',
     body: '{ "t": oops',
     headers: { 'Content-Type': 'application/senml+json' },
   });
-  assert.deepEqual(bad.body, { received: 1, stored: 0, duplicate: 0, quarantined: 1 });
+  const errors = [{ reason: 'malformed', detail: 'expected a number', position: null }];
+  assert.deepEqual(bad.body, { received: 1, stored: 0, duplicate: 0, quarantined: 1, errors });
   const [first, second] = api.ingest.delivered;
   assert.equal(first!.url, '/readings?device=site-3%2Fa&metric=level');
   assert.equal(first!.contentType, 'text/plain');
@@ -611,13 +612,30 @@ test('readings of a device are deleted in a range of times', async (t) => {
   assert.equal(inner.body.readings.length, 1);
 });
 
+test('a range that ends before it begins is refused, also one of days without a time', async (t) => {
+  const api = await startApi(t);
+  const range = 'from=2026-11-22T00:00:00Z&to=2026-11-21T00:00:00Z';
+  for (const [method, path] of [
+    ['GET', `/v1/readings?${DEVICE}`],
+    ['GET', `/v1/readings/aggregate?${DEVICE}&metric=m&bucket=1h`],
+    ['GET', '/v1/readings/groups?by=site'],
+    ['GET', '/v1/export?format=csv'],
+    ['DELETE', `/v1/readings?${DEVICE}`],
+    ['GET', `/v1/annotations?${DEVICE}`],
+    ['POST', `/v1/readings/wrong?${DEVICE}&metric=m`],
+  ] as const)
+    assertProblem(await api.call(method, `${path}&${range}`), 400, /\/query\/to: is before `from`/);
+  const date = await api.call('GET', `/v1/readings?${DEVICE}&from=2026-11-01`);
+  assertProblem(date, 400, /^\/query\/from: is not a time from 1970 to 2254, such as 2026-11-01T00:00:00Z/);
+});
+
 test('a request to delete readings that misses a bound or has a wrong one deletes nothing', async (t) => {
   const api = await startApi(t);
   await api.store.readings.write([reading(1)]);
   const cases: [string, RegExp][] = [
     [DEVICE, /\/query\/from: or `to` is required: `from=1970-01-01T00:00:00Z` deletes all readings/],
     ['from=2026-11-21', /device/],
-    [`${DEVICE}&from=soon`, /from: .*it is not a time/],
+    [`${DEVICE}&from=soon`, /from: is not a time from 1970 to 2254, such as 2026-11-01T00:00:00Z,/],
     [`${DEVICE}&to=2026-11-22T00:00:00Z&until=2026-11-22T00:00:00Z`, /until/],
   ];
   for (const [query, detail] of cases)

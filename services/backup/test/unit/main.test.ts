@@ -488,3 +488,10 @@ test('a backup that was changed is refused with the place', { timeout: 60_000 },
   assert.match(await devices('{"name":"../x"}\n'), /devices-1.ndjson.gz, line 1: device segment "\.\."/);
   assert.match(await restore({}, { 'units-1.ndjson.gz': '5\n' }), /units-1.ndjson.gz, line 1 is not a unit/);
 });
+
+test('refuses a drill without a schedule', async () => {
+  const args = ['--store', fresh('sqlite:'), '--to', fresh(), '--drill', '1d'];
+  const { code, stderr } = await backup(...args);
+  assert.equal(code, 2);
+  assert.match(stderr, /^--drill needs --every: /);
+});

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { demandExisting } from '@tidegauge/copy';
 import { boolean, ConfigError, defineCommand, defineConfig, EXIT, run } from '@tidegauge/service/program';
 import { checkStore, type Damage } from '@tidegauge/storage';
-import { maskUrl } from '@tidegauge/text';
+import { counted, maskUrl } from '@tidegauge/text';
 import { settings as ingest } from '../settings.ts';
 import { checkFiles } from './check-files.ts';
 
@@ -35,10 +36,12 @@ export const program = defineCommand({
       damages.push(damage);
       if (!json) process.stdout.write(`${textOf(damage)}\n`);
     }
+    const isChecked = files.includes(maskUrl(store));
+    if (!isChecked && !json) process.stdout.write(`${maskUrl(store)} is not checked: it has no files here\n`);
     process.stdout.write(
       json
         ? `${JSON.stringify({ checked: files, damages })}\n`
-        : `${damages.length === 0 ? 'no damage found' : `${damages.length} damaged parts`} in ${files.join(', ')}\n`,
+        : `${damages.length === 0 ? 'no damage found' : counted(damages.length, 'damaged part')} in ${files.join(', ')}\n`,
     );
     return damages.length === 0 ? EXIT.OK : EXIT.FAILED;
   },
@@ -59,6 +62,7 @@ async function* checkAll(
   const pace = pauses(signal);
   const found = await checkStore(store, pace);
   if (found !== null) {
+    demandExisting(store);
     checked.push(maskUrl(store));
     yield* found;
   }

@@ -1,4 +1,12 @@
-import { BatchWriter, copyMissing, placeOf, READABLE, type Sides, withSides } from '@tidegauge/copy';
+import {
+  BatchWriter,
+  copyMissing,
+  demandExisting,
+  placeOf,
+  READABLE,
+  type Sides,
+  withSides,
+} from '@tidegauge/copy';
 import { formatTime } from '@tidegauge/readings';
 import {
   boolean,
@@ -10,6 +18,7 @@ import {
   url,
 } from '@tidegauge/service/program';
 import { checkStore, type Damage, type LostReadings } from '@tidegauge/storage';
+import { counted } from '@tidegauge/text';
 import { settings as ingest } from '../settings.ts';
 import { pauses, textOf } from './main.ts';
 
@@ -51,6 +60,7 @@ export const program = defineCommand({
     const found = await checkStore(store, pauses(signal), { takesOut: true });
     if (found === null)
       throw new ConfigError(['--store is a server, which has its own programs for repairs']);
+    demandExisting(store);
     const damages: Damage[] = [];
     for await (const damage of found) {
       damages.push(damage);
@@ -99,9 +109,9 @@ function reportOf(damages: readonly Damage[], repaired: readonly Repaired[]): st
     const { device, metric, from, to } = range;
     const series = device === null ? 'all devices' : `${device} ${metric}`;
     const span = `${formatTime(from)} to ${formatTime(to)}`;
-    return `${series}, ${span}: ${taken} readings taken back, ${lost ?? 'an unknown number'} lost`;
+    return `${series}, ${span}: ${counted(taken, 'reading')} taken back, ${lost ?? 'an unknown number'} lost`;
   });
-  return `${lines.join('\n')}\n${damages.length} damaged parts\n`;
+  return `${lines.join('\n')}\n${counted(damages.length, 'damaged part')}\n`;
 }
 
 if (import.meta.main) process.exitCode = await run(program);

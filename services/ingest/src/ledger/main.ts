@@ -1,5 +1,5 @@
+import { openExisting } from '@tidegauge/copy';
 import { boolean, defineCommand, defineConfig, EXIT, integer, run, text } from '@tidegauge/service/program';
-import { openStore } from '@tidegauge/storage';
 import { settings as ingest } from '../settings.ts';
 import { readSimReport } from './sim-report.ts';
 import { type Comparison, type MissingReadings, verifyRun } from './verify-run.ts';
@@ -29,7 +29,7 @@ const verify = defineCommand({
   configuredBy: 'environment',
   settings,
   async run({ against, store: url, limit, json }, signal) {
-    const store = await openStore(url);
+    const store = await openExisting(url);
     try {
       const listed: MissingReadings[] = [];
       let ranges = 0;

@@ -97,8 +97,11 @@ function query(parameters: Readonly<Record<string, string | null>>): string {
   return `?${new URLSearchParams(given)}`;
 }
 
+/** The token that `npm start` makes is printed nowhere. */
+const LOGIN = 'start ingest with HTTP_TOKEN=..., and give the same text as INGEST_TOKEN';
+
 function refusalOf(status: number, text: string, url: string): string {
-  if (status === 401 || status === 403) return `ingest at ${url} refused the login: set INGEST_TOKEN`;
+  if (status === 401 || status === 403) return `ingest at ${url} refused the login: ${LOGIN}`;
   try {
     const { detail } = JSON.parse(text) as { detail?: unknown };
     if (typeof detail === 'string') return `ingest at ${url}: ${detail}`;

@@ -7,10 +7,13 @@ import {
   EXIT,
   integer,
   type Kind,
+  oneOf,
   run,
   text,
   url,
 } from '@tidegauge/service/program';
+import { counted } from '@tidegauge/text';
+import { QUARANTINE_REASONS } from '../quarantine-reasons.ts';
 import { change, type Outcome } from './change.ts';
 import { QuarantineClient } from './client.ts';
 import { isSelected } from './select.ts';
@@ -36,7 +39,7 @@ const target = defineConfig({
   },
 });
 const filters = defineConfig({
-  reason: { kind: text('a reason'), help: 'Only messages with this reason, such as malformed.' },
+  reason: { kind: oneOf(QUARANTINE_REASONS), help: 'Only messages with this reason.' },
   topic: { kind: topicFilter, help: 'Only messages of these topics: sensors/+/level.' },
   device: { kind: text('the name of a device'), help: 'Only messages whose topic contains this name.' },
 });
@@ -167,14 +170,15 @@ function summaryOf(
   action: 'replay' | 'discard',
   { tried, removed, stored, duplicate, problem }: Outcome,
 ): string {
+  if (tried === 0 && problem !== null) return `stopped: ${problem}\n`;
   const lines =
     action === 'discard'
-      ? [`${removed} messages discarded`]
+      ? [`${counted(removed, 'message')} discarded`]
       : [
-          `${removed} of ${tried} messages replayed: ${stored} readings stored, ${duplicate} were stored before`,
+          `${removed} of ${counted(tried, 'message')} replayed: ${counted(stored, 'reading')} stored, ${duplicate} were stored before`,
         ];
   if (action === 'replay' && tried > removed)
-    lines.push(`${tried - removed} messages still cannot be stored and stay in quarantine`);
+    lines.push(`${counted(tried - removed, 'message')} still cannot be stored: kept in quarantine`);
   if (problem !== null) lines.push(`stopped: ${problem}`);
   return `${lines.join('\n')}\n`;
 }

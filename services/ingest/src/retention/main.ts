@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openExisting } from '@tidegauge/copy';
 import { now } from '@tidegauge/readings';
 import { createLogger, SERVICE_SETTINGS } from '@tidegauge/service';
 import { boolean, ConfigError, defineCommand, defineConfig, EXIT, run } from '@tidegauge/service/program';
-import { openStore } from '@tidegauge/storage';
+import { counted } from '@tidegauge/text';
 import { settings as ingest } from '../settings.ts';
 import { checkLimits, checkRollups, exceeded } from './limits.ts';
 import { preview, printPreview } from './preview.ts';
@@ -42,7 +43,7 @@ export const program = defineCommand({
     if (file === null && config.retention === null && limits.maxBytes === 0 && limits.minFreeBytes === 0) {
       throw new ConfigError(['no rule is given: set --retention, --retention-rules or a limit of space']);
     }
-    const store = await openStore(config.store);
+    const store = await openExisting(config.store);
     try {
       await checkLimits(store, limits);
       checkRollups(store, all);
@@ -73,7 +74,7 @@ export const program = defineCommand({
       void sleep(2 ** 31 - 1, null, { signal: awake.signal }).catch(() => {});
       const last = await retention.run().finally(() => awake.abort());
       const text = {
-        done: `deleted ${last.deleted ?? 'an unknown number of'} readings in ${last.seconds.toFixed(1)} s`,
+        done: `deleted ${last.deleted === null ? 'an unknown number of readings' : counted(last.deleted, 'reading')} in ${last.seconds.toFixed(1)} s`,
         elsewhere: 'another process deletes readings now: nothing was done',
         failed: 'it failed: the log has the reason. The next run continues',
       }[last.result];

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { formatTime, type Reading, type RulePreviewDocument } from '@tidegauge/readings';
 import type { Store } from '@tidegauge/storage';
+import { counted } from '@tidegauge/text';
 import { type RetentionRules, type Rule, ruleOf } from './rules.ts';
 
 const MAX_METRICS = 1000;
@@ -99,7 +100,7 @@ export function printPreview(rules: Preview['rules']): string {
     .map(({ rule, before, readings, series, oldest, newest }) => {
       if (before === null) return `${rule}: keeps all readings\n`;
       if (readings === 0) return `${rule}: has no readings before ${before}\n`;
-      return `${rule}: would delete ${readings} readings of ${series} series, from ${oldest} to ${newest}\n`;
+      return `${rule}: would delete ${counted(readings, 'reading')} of ${series} series, from ${oldest} to ${newest}\n`;
     })
     .join('');
 }

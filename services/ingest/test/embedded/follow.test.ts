@@ -14,7 +14,7 @@ import { loadRoutes } from '../../src/routes-file.ts';
 
 const WAIT = { timeoutMs: 20_000 };
 
-async function setUp(context: TestContext, highWaterMark = 1 << 20) {
+async function setUp(context: TestContext, { highWaterMark = 1 << 20, url = '' } = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-follow-'));
   const file = join(directory, 'routes.yml');
   await writeFile(file, '- preset: tasmota\n- topic: plant/{device}/{metric}\n');
@@ -26,7 +26,7 @@ async function setUp(context: TestContext, highWaterMark = 1 << 20) {
   const start = (filter: string, count: number | null) =>
     follow(
       {
-        broker: broker.url,
+        broker: url || broker.url,
         brokerUser: null,
         brokerPassword: null,
         brokerCa: null,
@@ -77,6 +77,16 @@ test('messages of a broker are explained as they arrive, also those that no rout
   assert.equal(said.at(-1), '4 messages explained; 2 of them would go to quarantine');
 });
 
+test('the first failure to reach the broker is said once', async (context) => {
+  const { said, start, stop } = await setUp(context, { url: 'mqtt://127.0.0.1:1' });
+  const ended = start('#', null);
+  await waitUntil('the message', async () => said.length > 0, WAIT);
+  stop.abort();
+  await ended;
+  assert.equal(said.length, 2);
+  assert.match(said[0]!, /127\.0\.0\.1:1.*; reconnecting$/);
+});
+
 test('an interruption ends it, and the broker keeps no session of it', async (context) => {
   const { client, said, start, following, stop, text } = await setUp(context);
   const ended = start('plant/#', null);
@@ -94,7 +104,7 @@ test('an interruption ends it, and the broker keeps no session of it', async (co
 });
 
 test('while the output is not read, messages are not read from the broker, and none is lost on a slow reader', async (context) => {
-  const { client, output, start, following } = await setUp(context, 1024);
+  const { client, output, start, following } = await setUp(context, { highWaterMark: 1024 });
   const ended = start('plant/#', 300);
   await following();
   for (let n = 0; n < 300; n++) await client.publishAsync(`plant/pump/m${n}`, String(n));

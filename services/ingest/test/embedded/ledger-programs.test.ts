@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runHere } from '@tidegauge/test-support/run-here';
@@ -87,7 +90,7 @@ test('npm run quarantine lists, shows, replays and discards messages of a runnin
   const replayed = await quarantine('replay', '--topic', 'other/site-1/#');
   assert.deepEqual(
     [replayed.code, replayed.stdout],
-    [0, '1 of 1 messages replayed: 1 readings stored, 0 were stored before\n'],
+    [0, '1 of 1 message replayed: 1 reading stored, 0 were stored before\n'],
   );
   const byReason = await quarantine('replay', '--reason', 'malformed', '--json');
   assert.equal(byReason.code, 1);
@@ -99,7 +102,7 @@ test('npm run quarantine lists, shows, replays and discards messages of a runnin
     problem: null,
   });
   const discarded = await quarantine('discard', malformed.id);
-  assert.deepEqual([discarded.code, discarded.stdout], [0, '1 messages discarded\n']);
+  assert.deepEqual([discarded.code, discarded.stdout], [0, '1 message discarded\n']);
   assert.equal((await quarantine('list')).stdout, 'no message is in quarantine that matches\n');
   const gone = await quarantine('discard', malformed.id);
   assert.equal(gone.code, 1);
@@ -116,7 +119,22 @@ test('npm run quarantine refuses a selection that is not clear, and reports an i
     assert.match(stderr, /select messages in one way/);
   }
   assert.equal((await run('list', '--topic', 'a/#/b')).code, 2);
+  assert.match((await run('list', '--reason', 'nonsense')).stderr, /unknown_topic, empty_payload, malformed/);
   const { code, stderr } = await run('list', '--ingest', 'http://127.0.0.1:9');
   assert.equal(code, 1);
   assert.match(stderr, /cannot reach the quarantine of ingest .*start ingest, or set --ingest/);
+});
+
+test('npm run quarantine reports how to give ingest a login that it accepts, and nothing else', async (context) => {
+  const server = createServer((_request, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const { code, stdout } = await runHere(quarantineCli, 'discard', '--all', '--ingest', url);
+  assert.equal(code, 1);
+  assert.match(
+    stdout,
+    /^stopped: .* refused the login: start ingest with HTTP_TOKEN=\.\.\., and give .*INGEST_TOKEN\n$/,
+  );
 });

@@ -97,6 +97,20 @@ test('names the damaged part of each kind of file, and ends with 1', async () =>
   assert.match(lines[0]!, /^line at byte \d+ of site\/sensor-1 temperature at 2026-11-18T/);
 });
 
+test('refuses a store that does not exist, and reports that a server is not checked', async () => {
+  const directory = dataDirectory('without-store');
+  for (const path of [`sqlite:${directory}/none.db`, `json:${directory}/none`]) {
+    for (const [each, ...args] of [[program, '--data-dir', directory], [repairProgram]] as const) {
+      const { code, stderr } = await runHere(each, ...args, '--store', path);
+      assert.equal(code, 2);
+      assert.match(stderr, /there is no .*\/none(\.db)?: correct the path/);
+    }
+  }
+  const server = await runHere(program, '--data-dir', directory, '--store', 'postgres://user@127.0.0.1/db');
+  assert.equal(server.code, 0);
+  assert.match(server.stdout, /^postgres:\/\/user@127.0.0.1\/db is not checked: it has no files here\n/);
+});
+
 async function repair(store: string, ...args: string[]) {
   const { code, stdout, stderr } = await runHere(repairProgram, '--store', store, ...args, '--json');
   return { code, stderr, ...(stdout === '' ? null : JSON.parse(stdout)) };

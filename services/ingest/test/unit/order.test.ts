@@ -128,7 +128,9 @@ describe('order', { concurrency: true }, () => {
     assert.equal(settled.mqtt, 0);
     await drained();
     assert.equal(settled.mqtt, 1);
-    assert.deepEqual(await http(...all), { received: 5, stored: 0, duplicate: 3, quarantined: 2 });
+    const { errors, ...counts } = await http(...all);
+    assert.deepEqual(counts, { received: 5, stored: 0, duplicate: 3, quarantined: 2 });
+    assert.equal(errors?.[0]?.reason, 'rejected');
     assert.deepEqual(pipeline.accounts.counts(), {
       received: 10,
       stored: 3,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,7 +8,9 @@ import { waitUntil } from '@tidegauge/process';
 import { now, type Reading } from '@tidegauge/readings';
 import { ConfigError, createLogger } from '@tidegauge/service';
 import { openStore, type Store, type StoreSpace } from '@tidegauge/storage';
+import { runHere } from '@tidegauge/test-support/run-here';
 import { checkLimits, checkRollups, type Limits } from '../../src/retention/limits.ts';
+import { program } from '../../src/retention/main.ts';
 import { preview, printPreview } from '../../src/retention/preview.ts';
 import { Retention } from '../../src/retention/retention.ts';
 import { parseKeep, parseRules, RetentionRules } from '../../src/retention/rules.ts';
@@ -439,4 +441,12 @@ describe('retention and rollups', () => {
     );
     await store.close();
   });
+});
+
+test('the program refuses a store that does not exist, and does not create it', async (t) => {
+  const path = join(folderOf(t), 'none.db');
+  const { code, stderr } = await runHere(program, '--store', `sqlite:${path}`, '--retention', 'raw:30d');
+  assert.equal(code, 2);
+  assert.match(stderr, /there is no .*none\.db: correct the path/);
+  assert.equal(existsSync(path), false);
 });

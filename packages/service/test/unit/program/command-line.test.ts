@@ -77,7 +77,7 @@ test('a mistake gives one line with the option and the nearest known option', ()
   assert.deepEqual(problems('postgres', '--thread', '3'), [
     'unknown option --thread: did you mean --threads?',
   ]);
-  assert.deepEqual(problems('postgres', '-x'), ['unknown option -x: did you mean -p?']);
+  assert.deepEqual(problems('postgres', '-x'), ['unknown option -x']);
   assert.deepEqual(problems('postgres', '--threads'), [
     '--threads needs a value: a whole number from -5 to 5',
   ]);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,4 +73,20 @@ test('a programming error has its stack trace', () => {
     assert.match(reportError(error).text, /\n {4}at /);
   }
   assert.equal(reportError('text').text, 'text');
+});
+
+test('a folder that cannot be created is named, with a file in its place or a read-only file system', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegauge-report-error-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  assert.throws(
+    () => mkdirSync(file, { recursive: true }),
+    (error) => reportError(error).text === `${file}: it is a file (EEXIST)`,
+  );
+  const readOnly = Object.assign(new Error(), { code: 'ENOENT', syscall: 'mkdir', path: '/media/card/x' });
+  assert.match(
+    reportError(readOnly).text,
+    /^\/media\/card\/x: it cannot be created: the file system is read-only/,
+  );
 });
