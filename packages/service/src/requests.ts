@@ -37,7 +37,7 @@ class LostResponse extends http.ServerResponse {
   }
 }
 
-const NOBODY = new LostRequest(new Socket());
+const NOBODY: IncomingMessage = new LostRequest(new Socket());
 const NO_ANSWER = new LostResponse(NOBODY);
 
 /**
