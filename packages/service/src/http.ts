@@ -114,7 +114,7 @@ export async function listen(
   };
 }
 
-/** Refuses a request with too many headers. The parser of Node 24 does, and that of Node 20 leaves some of them out. */
+/** Refuses a request with too many headers. The parser does so, or in older versions of Node leaves some of them out. */
 function withFewHeaders(app: RequestListener): RequestListener {
   return (request, response) => {
     if (request.rawHeaders.length <= 2 * MOST_HEADERS) app(request, response);

@@ -4095,7 +4095,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Their size is limited by `BODY_LIMIT`, too. */
+                    /** @description Their size is limited by `BODY_LIMIT`, too, and to 20,000 values in the body. */
                     records: {
                         /** @description A text without U+0000. */
                         key: string;

@@ -18,7 +18,7 @@ export interface AuditEntry {
   readonly outcome: 'done' | 'refused' | 'failed';
   /** The HTTP status. */
   readonly status: number;
-  /** Number of changes. It can be more than 1 for readings, records and refusals only. The rest is that of the first one. */
+  /** Number of changes. It can be more than 1 for readings, records and refusals only; the resource is the first one's. */
   readonly count: number;
 }
 

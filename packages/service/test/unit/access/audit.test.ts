@@ -69,7 +69,7 @@ test('equal refusals are counted, with the first of their resources', () => {
   assert.deepEqual([last!.resource, last!.outcome, last!.count], ['/v1/devices/0', 'refused', 999]);
 });
 
-test('a sender cannot log more by refusals of many kinds, and others are still told apart', () => {
+test('a sender cannot log more by refusals of many kinds, and those of others are separate', () => {
   const { audit, lines, change } = start();
   const refused = { ...change, status: 404 };
   for (let index = 0; index < 3000; index++)
