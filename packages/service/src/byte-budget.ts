@@ -16,10 +16,11 @@ interface Upload {
 
 /**
  * Limits the bytes of request bodies in memory, for any number of connections. A client has as much as is free: alone half of
- * it, and each of n clients one part of n + 1. A body counts with the bytes received so far, until its response closes. At
- * a limit, the upload that has stalled for longest is ended with 408, of this client or one that has as much; of all when all
- * is taken. When none has stalled, the upload that needs more memory is ended with 503. A body that announces more than
- * `bodyBytes` is refused with 413 before it is read.
+ * it, and each of n clients one part of n + 1. A body counts with the bytes received so far, until its response closes;
+ * `HttpRequest` has joined its short parts, so that they take little more than their bytes. At a limit, the upload that has
+ * stalled for longest is ended with 408, of this client or one that has as much; of all when all is taken. When none has
+ * stalled, the upload that needs more memory is ended with 503. A body that announces more than `bodyBytes` is refused with
+ * 413 before it is read.
  *
  * @param totalBytes at least three times `bodyBytes`, so that two clients can send one at the same time
  * @param inflates whether the next handler decompresses bodies: a compressed one then counts as `bodyBytes` from its start

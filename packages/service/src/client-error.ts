@@ -10,11 +10,14 @@ interface Refusal {
   readonly detail: string;
 }
 
+export const HEADER_OVERFLOW = 'HPE_HEADER_OVERFLOW';
+
 const REFUSALS: Readonly<Record<string, Refusal>> = {
-  HPE_HEADER_OVERFLOW: {
+  [HEADER_OVERFLOW]: {
     status: '400 Bad Request',
     title: 'Request too long',
-    detail: 'The URL and the headers are longer than 16 KiB: send a shorter request.',
+    detail:
+      'The URL and the headers are longer than 16 KiB, or more than 100 headers: send a shorter request.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: '408 Request Timeout',
@@ -37,22 +40,27 @@ export function answerClientErrors(server: Server): void {
       socket.destroy();
       return;
     }
-    const { status, title, detail } = REFUSALS[error.code ?? ''] ?? MALFORMED;
-    const body = JSON.stringify({
-      type: 'about:blank',
-      status: Number(status.slice(0, 3)),
-      title,
-      detail,
-      instance: '',
-    });
-    const headers = [
-      `HTTP/1.1 ${status}`,
-      'Content-Type: application/problem+json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Connection: close',
-    ];
-    socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
-    // A client that continues to send and does not read is disconnected.
-    setTimeout(() => socket.destroy(), 1000).unref();
+    refuse(socket, error.code);
   });
+}
+
+/** Answers a request that no handler gets, by the code of the parser's error, and closes its connection. */
+export function refuse(socket: Socket, code = ''): void {
+  const { status, title, detail } = REFUSALS[code] ?? MALFORMED;
+  const body = JSON.stringify({
+    type: 'about:blank',
+    status: Number(status.slice(0, 3)),
+    title,
+    detail,
+    instance: '',
+  });
+  const headers = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/problem+json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
+  // A client that continues to send and does not read is disconnected.
+  setTimeout(() => socket.destroy(), 1000).unref();
 }

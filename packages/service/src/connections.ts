@@ -16,6 +16,8 @@ export interface ConnectionLimits {
 
 /** Approximate memory of a request that waits, without its headers, bytes. */
 const REQUEST_BYTES = 2048;
+/** Approximate memory of a name or value of a header, without its characters, bytes. */
+const HEADER_BYTES = 64;
 
 /** Counts the connections of all worker processes of a service. */
 export interface SharedConnections {
@@ -179,7 +181,7 @@ function drop(client: Client, key: string, socket: Socket): void {
 
 function sizeOf({ url = '', rawHeaders }: IncomingMessage): number {
   let size = url.length;
-  for (const text of rawHeaders) size += text.length;
+  for (const text of rawHeaders) size += HEADER_BYTES + text.length;
   return size;
 }
 

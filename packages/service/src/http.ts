@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer, isIPv4, type Server as NetServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { openAcceptors } from '@tidegauge/acceptors';
-import { answerClientErrors } from './client-error.ts';
+import { answerClientErrors, HEADER_OVERFLOW, refuse } from './client-error.ts';
 import { type ConnectionLimits, Connections, responseOf, type SharedConnections } from './connections.ts';
 import { http } from './node-http.ts';
 import { paced } from './pace.ts';
@@ -44,6 +44,9 @@ export const HTTP_LIMITS: HttpLimits = {
   stallMs: 20_000,
 };
 
+/** Headers of a request. Each takes far more memory than its characters. */
+const MOST_HEADERS = 100;
+
 /** Node checks its timeouts at this interval, so they can be late by as much. */
 const CHECK_MS = 1000;
 
@@ -69,7 +72,7 @@ export async function listen(
   const all = { ...HTTP_LIMITS, ...limits };
   const { headersMs, requestMs, stallMs } = all;
   const connections = new Connections(all, shared);
-  const turns = connections.inTurn(paced(app));
+  const turns = connections.inTurn(paced(withFewHeaders(app)));
   const options = {
     IncomingMessage: HttpRequest,
     ServerResponse: HttpResponse,
@@ -83,6 +86,7 @@ export async function listen(
     pair === null
       ? http.createServer(options, turns)
       : createTlsServer({ ...options, ...TLS_OPTIONS, ...pair, handshakeTimeout: headersMs }, turns);
+  server.maxHeadersCount = MOST_HEADERS;
   server.timeout = stallMs;
   server.on('timeout', (socket: Socket) => endStalled(socket, stallMs));
   // Added before Node's own listener, which creates a parser for the connection.
@@ -107,6 +111,14 @@ export async function listen(
     port: taken,
     url: `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${taken}`,
     close: (graceMs = 2000) => close(server, servers, graceMs),
+  };
+}
+
+/** Refuses a request with too many headers. The parser does so, or in older versions of Node leaves some of them out. */
+function withFewHeaders(app: RequestListener): RequestListener {
+  return (request, response) => {
+    if (request.rawHeaders.length <= 2 * MOST_HEADERS) app(request, response);
+    else refuse(request.socket, HEADER_OVERFLOW);
   };
 }
 

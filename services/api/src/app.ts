@@ -1,5 +1,4 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { jsonTooLarge } from '@tidegauge/readings';
 import {
   byteBudget,
   guardBrowsers,
@@ -10,7 +9,6 @@ import {
   notFound,
   openAccess,
   operationRoutes,
-  Problem,
   problemHandler,
   type Rule,
   type SharedAccess,
@@ -31,6 +29,7 @@ import { influxErrors, influxHealth, isInfluxPath } from './influx/answers.ts';
 import { influxPassword } from './influx/password.ts';
 import { influxRoutes } from './influx/routes.ts';
 import type { IngestClient } from './ingest-client.ts';
+import { jsonBody, RECORD_BOUNDS } from './json-body.ts';
 import { LiveHub, type LiveHubOptions } from './live-hub.ts';
 import { openTsdbErrors } from './opentsdb/errors.ts';
 import { openTsdbHandlers } from './opentsdb/handlers.ts';
@@ -66,8 +65,6 @@ const ALERT_BODY_LIMIT = 16 * 1024;
 const ACCESS_BODY_LIMIT = 4 * 1024;
 /** Largest body with a message to explain or a route, bytes, as ingest accepts it. */
 const ROUTE_BODY_LIMIT = 256 * 1024;
-/** What the JSON of routes and queries may have. A parsed value takes far more memory than its bytes. */
-const SMALL_JSON = { values: 10_000, depth: 32 };
 /**
  * Requests to ingest at once, other than deliveries: each client has half. An answer has up to half a MiB, and is in memory
  * several times while it is merged.
@@ -158,19 +155,18 @@ export function createApp(dependencies: AppDependencies): App {
   };
   app.use(guardBrowsers(hosts, config.corsOrigins ?? []), influxHealth, access.guard(ruleOf));
   const budget = byteBudget(Math.max(BODY_BYTES, 3 * config.bodyLimit), config.bodyLimit);
-  // Bodies are not decompressed: the budget counts the bytes received, and ingest receives them unchanged.
-  const sent = { type: () => true, limit: config.bodyLimit, inflate: false };
   const routeBytes = Math.min(ROUTE_BODY_LIMIT, config.bodyLimit);
   const readers = {
-    readings: [budget, express.raw(sent)],
-    annotations: [budget, express.json({ type: () => true, limit: ANNOTATION_BODY_LIMIT })],
-    devices: [budget, express.json({ type: () => true, limit: DEVICE_BODY_LIMIT })],
-    records: [handedBody(lane), budget, express.json(sent)],
-    alerts: [budget, express.json({ ...sent, limit: ALERT_BODY_LIMIT, verify: hasFewValues })],
-    access: [budget, express.json({ ...sent, limit: ACCESS_BODY_LIMIT, verify: hasFewValues })],
-    routes: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
-    retention: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
-    opentsdb: [budget, express.json({ ...sent, verify: hasFewValues })],
+    // Ingest receives them unchanged.
+    readings: [budget, express.raw({ type: () => true, limit: config.bodyLimit, inflate: false })],
+    annotations: [budget, jsonBody(ANNOTATION_BODY_LIMIT)],
+    devices: [budget, jsonBody(DEVICE_BODY_LIMIT)],
+    records: [handedBody(lane), budget, jsonBody(config.bodyLimit, RECORD_BOUNDS)],
+    alerts: [budget, jsonBody(ALERT_BODY_LIMIT)],
+    access: [budget, jsonBody(ACCESS_BODY_LIMIT)],
+    routes: [budget, jsonBody(routeBytes)],
+    retention: [budget, jsonBody(routeBytes)],
+    opentsdb: [budget, jsonBody(config.bodyLimit)],
   };
   const handlers = {
     ...readings,
@@ -212,12 +208,6 @@ export function createApp(dependencies: AppDependencies): App {
     access.begin(request, response, () => lane.handler(request, response));
   };
   return { handler, live, close };
-}
-
-/** @throws {Problem} 413, before the body is parsed */
-function hasFewValues(_request: IncomingMessage, _response: unknown, body: Buffer): void {
-  const tooMuch = jsonTooLarge(body, SMALL_JSON);
-  if (tooMuch !== null) throw new Problem(413, 'Body too large', `The body has ${tooMuch}.`);
 }
 
 /** Why the store is not ready, or null. Clients may read the text: it has no hosts or statements of a driver. */

@@ -992,7 +992,8 @@ export interface paths {
         /**
          * Who changed what
          * @description The last changes by senders with a login, the newest first: at most 1,000, since the start of this API. The log has all
-         *     of them. Changes of readings and records by one sender within ten seconds are counted in one entry.
+         *     of them. Changes of readings and records by one sender, and equal refusals, within ten seconds are counted in one
+         *     entry.
          */
         get: operations["listAudit"];
         put?: never;
@@ -4101,7 +4102,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Their size is limited by `BODY_LIMIT`, too. */
+                    /** @description Their size is limited by `BODY_LIMIT`, too, and to 20,000 values in the body. */
                     records: {
                         /** @description A text without U+0000. */
                         key: string;

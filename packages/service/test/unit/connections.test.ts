@@ -113,6 +113,35 @@ describe('a server', { concurrency: true }, () => {
     await until('the end of the greedy connection', () => greedy.ended);
   });
 
+  test('requests that wait count with each of their headers', async (t) => {
+    const { open } = await serve(
+      t,
+      (_request, response) => void setTimeout(() => response.end('hello'), 50),
+      { pipelinedPerClient: 20_000, pipelinedBytes: 40_000 },
+    );
+    const greedy = await open();
+    const many = `GET / HTTP/1.1\r\nHost: a\r\n${'a:b\r\n'.repeat(90)}\r\n`;
+    greedy.socket.write(many.repeat(3));
+    await until('the end of the greedy connection', () => greedy.ended);
+  });
+
+  test('a request with too many headers is refused', async (t) => {
+    let reached = 0;
+    const app: RequestListener = (_request, response) => {
+      reached += 1;
+      response.end('hello');
+    };
+    const { open } = await serve(t, app, {});
+    const request = (headers: number) => `GET / HTTP/1.1\r\nHost: a\r\n${'a:b\r\n'.repeat(headers - 1)}\r\n`;
+    const client = await open();
+    client.socket.write(request(100));
+    await until('an answer', () => client.text.includes('hello'));
+    client.socket.write(request(101));
+    await until('the end', () => client.ended);
+    assert.match(client.text, /400 [\s\S]*application\/problem\+json[\s\S]*more than 100 headers/);
+    assert.equal(reached, 1);
+  });
+
   test('half-open connections are closed in favour of new ones, of the same client and of others', async (t) => {
     const { open } = await serve(t, hello, { connections: 20, perClient: 15 });
     for (const from of ['127.0.0.1', '127.0.0.3']) {

@@ -189,6 +189,32 @@ test('a request that the HTTP parser refuses is answered with a problem document
   assert.match(bad, /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json/);
 });
 
+test('every JSON body has bounds, which an encoding cannot evade', async (t) => {
+  const api = await startApi(t);
+  const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
+  const send = async (method: string, path: string, type: string, body: string | Uint8Array) => {
+    const answer = await fetch(api.url + path, { method, headers: { 'content-type': type }, body });
+    return [answer.status, ((await answer.json()) as { detail: string }).detail] as const;
+  };
+  for (const [method, path] of [
+    ['PUT', '/v1/devices/a'],
+    ['POST', '/v1/annotations'],
+    ['POST', '/v1/records/t'],
+    ['POST', '/v1/routes'],
+    ['PUT', '/v1/retention'],
+  ] as const) {
+    const refused = [413, 'The body has arrays and objects nested deeper than 32 levels.'];
+    assert.deepEqual(await send(method, path, 'application/json', deep), refused, path);
+    const [status] = await send(
+      method,
+      path,
+      'application/json; charset=utf-16le',
+      Buffer.from(deep, 'utf16le'),
+    );
+    assert.equal(status, 415, path);
+  }
+});
+
 test('an empty start means the beginning', async (t) => {
   const api = await startApi(t);
   await api.call('PUT', '/v1/records/usertable', { body: { fieldCount: 1 } });

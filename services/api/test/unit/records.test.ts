@@ -161,6 +161,20 @@ test('a batch with an invalid record is refused, and none of its records is stor
   assert.equal(nowhere.status, 404);
 });
 
+test('1,000 records of ten fields fit, and a body with more values is refused before it is parsed', async (t) => {
+  const api = await startApi(t, { config: { bodyLimit: 2 ** 20 } });
+  await api.call('PUT', TABLE, { body: { fieldCount: 10 } });
+  const fields = Object.fromEntries(
+    Array.from({ length: 10 }, (_, index) => [`field${index}`, 'x'.repeat(50)]),
+  );
+  const records = Array.from({ length: 1000 }, (_, index) => ({ key: keyName(index), fields }));
+  assert.equal((await api.call('POST', TABLE, { body: { records } })).status, 204);
+  const many = { fields: { field0: Array.from({ length: 20_000 }, () => ({})) } };
+  const refused = await api.call('PUT', `${TABLE}/k`, { body: many });
+  assert.equal(refused.status, 413);
+  assert.match(refused.body.detail, /more than 20000 values/);
+});
+
 test('a batch beyond the limits of a body or of a store is refused with 413', async (t) => {
   const small = await startApi(t, { config: { bodyLimit: 2048 } });
   await small.call('PUT', TABLE, { body: { fieldCount: 1 } });

@@ -58,13 +58,43 @@ test('equal changes of data are counted, and different ones are not mixed', () =
   assert.equal(lines.length, 5, 'the next window begins with a line');
 });
 
+test('equal refusals are counted, with the first of their resources', () => {
+  const { audit, lines, change } = start();
+  const refused = { ...change, status: 403 };
+  for (let index = 0; index < 1000; index++) audit.record({ ...refused, resource: `/v1/devices/${index}` });
+  for (const action of ['putDevice', 'deleteDevice']) audit.record({ ...change, action });
+  assert.equal(lines.length, 3);
+  audit.flush();
+  const [last] = audit.list(1);
+  assert.deepEqual([last!.resource, last!.outcome, last!.count], ['/v1/devices/0', 'refused', 999]);
+});
+
+test('a sender cannot log more by refusals of many kinds, and those of others are separate', () => {
+  const { audit, lines, change } = start();
+  const refused = { ...change, status: 404 };
+  for (let index = 0; index < 3000; index++)
+    audit.record({ ...refused, client: `192.0.2.${index % 200}`, action: `POST /${index}` });
+  assert.equal(lines.length, 51);
+  for (const action of ['putDevice', 'deleteDevice'])
+    audit.record({ ...refused, principal: tokenPrincipal('READ_TOKEN'), action });
+  assert.equal(lines.length, 53);
+  audit.flush();
+  const [last] = audit.list(1);
+  assert.deepEqual([last!.action, last!.count], ['others', 2949]);
+});
+
 test('entries are bounded in number and length', () => {
   const { audit, change } = start();
   for (let index = 0; index < 1100; index++)
-    audit.record({ ...change, resource: `/${index}${'x'.repeat(1000)}` });
+    audit.record({
+      ...change,
+      action: `POST /${'x'.repeat(1000)}`,
+      resource: `/${index}${'x'.repeat(1000)}`,
+    });
   const entries = audit.list(5000);
   assert.equal(entries.length, 1000);
   assert.match(entries[0]!.resource, /^\/1099x{295}$/);
+  assert.match(entries[0]!.action, /^POST \/x{58}$/);
 });
 
 test('a sender with many changes does not remove the entries of others', () => {
