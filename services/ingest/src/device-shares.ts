@@ -1,5 +1,5 @@
 import { firstLevelOf } from '@tidegauge/readings';
-import { copyString } from './copy-string.ts';
+import { copyString } from '@tidegauge/text';
 
 /**
  * A bound that the clients of devices share, by the first levels of their names. A client has as much as is free: alone half

@@ -5,8 +5,8 @@ import {
   type Notes,
   type UnitDocument,
 } from '@tidegauge/readings';
+import { copyString } from '@tidegauge/text';
 import { ByteCache } from './byte-cache.ts';
-import { copyString } from './copy-string.ts';
 
 /** Memory of the lists of ignored and doubtful fields of one route. */
 const IGNORED_BYTES = 64 * 1024;

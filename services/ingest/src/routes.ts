@@ -9,8 +9,8 @@ import {
   type TopicNames,
   type TopicTemplate,
 } from '@tidegauge/readings';
+import { copyString } from '@tidegauge/text';
 import { ByteCache } from './byte-cache.ts';
-import { copyString } from './copy-string.ts';
 import { BOUNDS } from './memory.ts';
 import { RouteNotes } from './route-notes.ts';
 import type { FilterOptions } from './series-filter.ts';

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { firstLevelOf, type Reading } from '@tidegauge/readings';
-import { copyString } from './copy-string.ts';
+import { copyString } from '@tidegauge/text';
 import { BOUNDS } from './memory.ts';
 
 const SECOND_US = 1_000_000;

@@ -1,6 +1,6 @@
 import type { Reading, ReadingValue } from '@tidegauge/readings';
+import { copyString } from '@tidegauge/text';
 import { ByteCache } from './byte-cache.ts';
-import { copyString } from './copy-string.ts';
 import { BOUNDS } from './memory.ts';
 
 /** Which readings of a route are worth storing. */

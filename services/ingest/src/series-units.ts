@@ -1,8 +1,8 @@
 import { unitProblem } from '@tidegauge/readings';
 import { type Logger, Seldom } from '@tidegauge/service';
 import type { SeriesName, SeriesUnit, Store } from '@tidegauge/storage';
+import { copyString } from '@tidegauge/text';
 import { ByteCache } from './byte-cache.ts';
-import { copyString } from './copy-string.ts';
 import { BOUNDS } from './memory.ts';
 
 /** Approximate bytes of a unit besides its text. */

@@ -1,3 +1,4 @@
+import { copyString } from '@tidegauge/text';
 import type { Logger } from '../logger.ts';
 import { removeOfMost } from '../round-robin.ts';
 import type { Principal } from './principal.ts';
@@ -148,17 +149,12 @@ export function entryOf({ principal, client, action, resource, status }: Change,
     kind: principal.kind,
     sender: principal.id,
     client,
-    action: begin(action, MAX_ACTION),
-    resource: begin(resource, MAX_RESOURCE),
+    action: copyString(action.slice(0, MAX_ACTION)),
+    resource: copyString(resource.slice(0, MAX_RESOURCE)),
     outcome: status < 400 ? 'done' : status < 500 ? 'refused' : 'failed',
     status,
     count: 1,
   };
-}
-
-/** The begin of a text, as a copy: in V8 a part of a text keeps all of it in memory. */
-function begin(text: string, length: number): string {
-  return Buffer.from(text.slice(0, length)).toString();
 }
 
 function senderOf({ kind, sender, client }: AuditEntry): string {

@@ -1,6 +1,6 @@
 import { ANNOTATION_METRIC, type Reading } from '@tidegauge/readings';
+import { copyString } from '@tidegauge/text';
 import { ByteCache } from '../byte-cache.ts';
-import { copyString } from '../copy-string.ts';
 import { DeviceShares } from '../device-shares.ts';
 import { BOUNDS } from '../memory.ts';
 import { type AlertRule, concernsDevice, concernsMetric, isOfDevice, isSameRule } from './rule.ts';

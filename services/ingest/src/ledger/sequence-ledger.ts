@@ -1,6 +1,6 @@
 import { firstLevelOf, type GapDocument, now } from '@tidegauge/readings';
 import { inTurns } from '@tidegauge/service';
-import { copyString } from '../copy-string.ts';
+import { copyString } from '@tidegauge/text';
 import { DeviceShares } from '../device-shares.ts';
 import { BOUNDS } from '../memory.ts';
 import { RangeSet } from './range-set.ts';
