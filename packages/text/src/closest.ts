@@ -18,9 +18,11 @@ export function closest(word: string, known: Iterable<string>): string | null {
     const edits = distance(plain, name.toLowerCase());
     if (edits < least) [best, least] = [name, edits];
   }
-  // At most a third of the letters may differ, and none in words so short that any other one is near.
-  const length = Math.max(word.length, best?.length ?? 0);
-  return least <= (length < 4 ? 0 : Math.floor(length / 3)) ? best : null;
+  if (best === null) return null;
+  // At most a third of the letters may differ. Of three letters the first must be right, because many words are near.
+  const length = Math.max(word.length, best.length);
+  const isSimilar = length > 3 || plain[0] === best[0]?.toLowerCase();
+  return isSimilar && least <= Math.floor(length / 3) ? best : null;
 }
 
 /** The end of an error about an unknown name: `: did you mean --http-port?`, or an empty text. */

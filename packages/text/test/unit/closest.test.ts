@@ -12,6 +12,7 @@ test('finds the nearest name, and none when no name is near', () => {
   assert.equal(closest('colour', FLAGS), null);
   assert.equal(closest('z', ['a', 'b']), null);
   assert.equal(closest('3gb', ['1gb', '2gb']), null);
+  assert.equal(closest('row', ['1m', 'raw']), 'raw');
   assert.equal(closest('jso', ['json']), 'json');
   assert.equal(closest('x', []), null);
   assert.equal(closest('x'.repeat(1e6), FLAGS), null);
