@@ -303,8 +303,10 @@ export class SensorServer implements ConnectionHost {
   ended(connection: SensorConnection): void {
     if (!connection.client.connections.delete(connection)) return;
     this.#joined -= 1;
-    // It is open until its client has read the last packet, and has its memory.
     const { socket } = this.#placeOf.get(connection)!;
+    // Its close was the end of the connection, so no other one follows.
+    if (socket.closed) return;
+    // It is open until its client has read the last packet, and has its memory.
     this.#leaving.add(socket);
     socket.once('close', () => this.#leaving.delete(socket));
     const [oldest] = this.#leaving;

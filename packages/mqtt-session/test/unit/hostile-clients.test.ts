@@ -101,6 +101,20 @@ test('packets that arrive in part have a bound, at which the client with the mos
   assert.equal(server.stats.ended.quota, 2);
 });
 
+test('connections that do not read their last packet are bounded, also after many that were reset', async (context) => {
+  const { port, server } = await serve(context);
+  for (let number = 0; number < 40; number++)
+    (await RawClient.login(port, 5, { clientId: `reset-${number}` })).socket.resetAndDestroy();
+  await until('they are closed', () => server.connections === 0);
+  for (let number = 0; number < 40; number++) {
+    const { socket } = await RawClient.login(port, 5, { clientId: `ended-${number}` });
+    socket.pause();
+    socket.write(Buffer.of(0, 0));
+  }
+  await until('they have ended', () => server.stats.ended.protocol === 40);
+  await until('32 of them wait', () => server.connections <= 32, 500);
+});
+
 test('the addresses of one client share its number of connections', async (context) => {
   const { port, server } = await serve(context, {
     limits: { maxConnectionsPerClient: 2 },
