@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { queryObjects } from 'node:v8';
 import type { Packet } from 'mqtt-packet';
+import { SensorConnection } from '../../src/server/sensor-connection.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { ANYONE, serve } from '../support/serve.ts';
 import { until } from '../support/wait.ts';
@@ -113,6 +116,29 @@ test('connections that do not read their last packet are bounded, also after man
   }
   await until('they have ended', () => server.stats.ended.protocol === 40);
   await until('32 of them wait', () => server.connections <= 32, 500);
+});
+
+test('connections leave nothing in memory, however they end', async (context) => {
+  const { port, server } = await serve(context, {
+    user: async ({ username }) => (username === null ? ANYONE : 'credentials'),
+  });
+  const will = { topic: 'sensors/w/t', payload: Buffer.from('w'), qos: 1, retain: false };
+  const ends: Readonly<Record<string, (socket: Socket) => void>> = {
+    reset: (socket) => socket.resetAndDestroy(),
+    'no DISCONNECT': (socket) => void socket.end(),
+    DISCONNECT: (socket) => void socket.end(Buffer.of(0xe0, 0)),
+    'a wrong packet': (socket) => void socket.write(Buffer.of(0, 0)),
+  };
+  for (const [how, end] of Object.entries(ends)) {
+    for (const options of [{}, { will }, { username: 'u', password: Buffer.from('wrong') }]) {
+      for (let number = 0; number < 10; number++)
+        end((await RawClient.login(port, 4, { clientId: `${number}`, ...options })).socket);
+    }
+    await until('they are closed', () => server.connections === 0);
+    // V8 can still have the last ones.
+    const left = Number(queryObjects(SensorConnection));
+    assert.ok(left < 5, `${how}: ${left} are left`);
+  }
 });
 
 test('the addresses of one client share its number of connections', async (context) => {
