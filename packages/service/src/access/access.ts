@@ -240,6 +240,8 @@ export class Access {
         return next();
       }
       return this.#decide(found, request).then((decided) => {
+        // The client left meanwhile. What would begin now waits for the close of its response, which was before.
+        if (response.destroyed) return;
         this.#admit(decided, rule, request, response);
         next();
       });

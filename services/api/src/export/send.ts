@@ -122,7 +122,7 @@ class Body {
   async fail(line: string): Promise<void> {
     await this.write(line);
     const gzip = this.#gzip;
-    if (gzip !== null) {
+    if (gzip !== null && !this.#response.destroyed) {
       await new Promise<void>((resolve) => {
         this.#response.once('close', resolve);
         gzip.flush(constants.Z_SYNC_FLUSH, resolve);
