@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
+import { queryObjects } from 'node:v8';
 import { makeCertificates } from '@tidegauge/lab/certificates';
 import mqttPacket from 'mqtt-packet';
+import { SensorConnection } from '../../src/server/sensor-connection.ts';
 import { ANYONE, serve } from '../support/serve.ts';
 import { until } from '../support/wait.ts';
 
@@ -75,4 +77,19 @@ test('a session of TLS is resumed, and a renewed certificate is used for new con
   const third = await loginTls(port);
   assert.notEqual(third.getPeerCertificate().fingerprint256, before);
   third.destroy();
+});
+
+test('connections with TLS leave nothing in memory, however they end', async (context) => {
+  const { server, port } = await serveTls(context);
+  for (let number = 0; number < 10; number++) {
+    const raw = connectTcp({ port, host: '127.0.0.1' });
+    raw.on('error', () => {});
+    (await loginTls(port, { socket: raw })).on('error', () => {});
+    if (number % 2 === 0) raw.resetAndDestroy();
+    else raw.end();
+  }
+  await until('they are closed', () => server.connections === 0);
+  // V8 can still have the last ones.
+  const left = Number(queryObjects(SensorConnection));
+  assert.ok(left < 5, `${left} are left`);
 });
