@@ -1,5 +1,6 @@
 import { MAX_TIME } from '@tidegauge/readings';
 import type { Store } from '@tidegauge/storage';
+import { counted } from '@tidegauge/text';
 import { DAY_US, dayName } from './day.ts';
 
 /** Starts of days, microseconds. `to` is inclusive. */
@@ -39,18 +40,14 @@ export async function rollUp(
       const before = performance.now();
       const pairs = await store.readings.rollUp(day, day + DAY_US);
       totals += pairs;
-      print(`${dayName(day)}  ${count(pairs, 'metric')}  ${seconds(performance.now() - before)}`);
+      print(`${dayName(day)}  ${counted(pairs, 'metric')}  ${seconds(performance.now() - before)}`);
     }
   }
   const asOf = new Date(started).toISOString();
   print(
-    `${count(totals, 'total')} of a day and a metric in ${seconds(Date.now() - started)}, with the readings until ${asOf}`,
+    `${counted(totals, 'total')} of a day and a metric in ${seconds(Date.now() - started)}, with the readings until ${asOf}`,
   );
   return true;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 function seconds(ms: number): string {

@@ -2,7 +2,7 @@ import { hasCitus } from '@tidegauge/lab/citus';
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import { QUERIES } from '@tidegauge/loadtests/operations/read-load';
 import { type Capabilities, createStore, optionsOf, type StoreError } from '@tidegauge/storage';
-import { didYouMean } from '@tidegauge/text';
+import { counted, didYouMean } from '@tidegauge/text';
 import { hardCombinations, seriesOf } from '../combinations.ts';
 import { PUBLISHED_STORES } from '../drivers.ts';
 import { allLevels, consistencyOptions, schemeOf } from '../levels.ts';
@@ -127,7 +127,7 @@ const nodeCount: Rule = ({ store, nodes }, { scheme, isUrl }, on) => {
   return refuse(
     { store: store!, nodes: nodes! },
     'nodes',
-    `${scheme} has at most ${plural(most, 'node')}${where}`,
+    `${scheme} has at most ${counted(most, 'node')}${where}`,
   );
 };
 
@@ -138,7 +138,7 @@ const copies: Rule = ({ store, rf, nodes }, { scheme, isUrl, capabilities }) => 
     return refuse({ store: store!, rf: rf! }, 'rf', `${scheme} ${what}`);
   }
   if (isUrl || Number(rf) <= Number(nodes)) return null;
-  const message = `${plural(Number(nodes), 'node')} cannot keep ${rf} copies`;
+  const message = `${counted(Number(nodes), 'node')} cannot keep ${rf} copies`;
   return refuse({ nodes: nodes!, rf: rf! }, 'rf', message);
 };
 
@@ -236,8 +236,4 @@ function refuse(levels: Combination, factor: string, what: string): Impossible {
     factor,
     message: `${causes.join(' with ')} is not possible: ${what}${what.endsWith('?') ? '' : '.'} Change a level, or add ${exclusion}`,
   };
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
