@@ -91,6 +91,19 @@ function label(field: string | null): string {
   return field === null ? 'the payload' : quote(field);
 }
 
+/** What makes a reading one and the same: of two with one identity, the later replaces the earlier. */
+export function identityOf({ device, metric, time }: Reading): string {
+  return `${device} ${metric} ${time}`;
+}
+
+/** The error of a value that would replace another one of the same message. @param other what helps besides a time */
+export function replacement({ device, metric }: Reading, other = ''): DecodeError {
+  return new DecodeError(
+    'invalid_time',
+    `a second ${device} ${metric} of the same time, with another value, would overwrite the first; give each its time${other}`,
+  );
+}
+
 /**
  * The error of readings of one message with two values of one series at one time, because one would replace the other;
  * `null` without them.
@@ -98,15 +111,11 @@ function label(field: string | null): string {
 export function replacedIn(readings: readonly Reading[]): DecodeError | null {
   if (readings.length === 1) return null;
   const values = new Map<string, ReadingValue>();
-  for (const { device, metric, time, value } of readings) {
-    const identity = `${device} ${metric} ${time}`;
-    if (values.has(identity) && values.get(identity) !== value) {
-      return new DecodeError(
-        'invalid_time',
-        `a second ${device} ${metric} of the same time, with another value, would overwrite the first; give each its time`,
-      );
-    }
-    values.set(identity, value);
+  for (const reading of readings) {
+    const identity = identityOf(reading);
+    const before = values.get(identity);
+    if (before !== undefined && before !== reading.value) return replacement(reading);
+    values.set(identity, reading.value);
   }
   return null;
 }

@@ -6,8 +6,8 @@ export const MAX_TIME = Number.MAX_SAFE_INTEGER;
 /** How far ahead of the receiver's clock a reading is still `ok`, microseconds. */
 export const SKEW_TOLERANCE = 60_000_000;
 
-/** From this age on, a time can be the count of something else, microseconds. */
-export const OLD = 365 * 86_400_000_000;
+/** A time that is older than this at its receipt can be of a clock that was never set, or another count, microseconds. */
+export const FAR_PAST = 365 * 86_400_000_000;
 
 /** How far ahead of the receiver's clock a time is accepted: 24 hours, in microseconds. */
 export const MAX_AHEAD = 86_400_000_000;

@@ -1,16 +1,13 @@
 import { crc32 } from 'node:zlib';
-import { firstLevelOf, type Reading } from '@tidegauge/readings';
+import { FAR_PAST, firstLevelOf, type Reading } from '@tidegauge/readings';
 import { copyString } from '@tidegauge/text';
 import { BOUNDS } from './memory.ts';
 
 const SECOND_US = 1_000_000;
-const YEAR_US = 365 * 86_400 * SECOND_US;
-/** A reading that is older than this when it is received can come from a clock that was never set, microseconds. */
-const FAR_PAST_US = YEAR_US;
 /** Where clocks without a battery start: Unix, FAT and GPS, and chips with a year of two digits. Microseconds. */
 const EPOCHS = [0, Date.UTC(1980, 0, 1) * 1000, Date.UTC(2000, 0, 1) * 1000];
 /** A time up to so long after such a start is the time since that start. */
-const LONGEST_RUN_US = YEAR_US;
+const LONGEST_RUN_US = 365 * 86_400 * SECOND_US;
 /** How long before it a clock can start that has local time of the east. */
 const ZONES_US = 14 * 3600 * SECOND_US;
 /** Times that have advanced in step with receipts for so long are those of a running clock, not of a history. */
@@ -272,7 +269,7 @@ export function timedAtReceipt(readings: readonly Reading[]): readonly Reading[]
 function hasOld(readings: readonly Reading[]): boolean {
   for (let index = 0; index < readings.length; index++) {
     const { time, received } = readings[index]!;
-    if (received - time > FAR_PAST_US) return true;
+    if (received - time > FAR_PAST) return true;
   }
   return false;
 }
@@ -280,7 +277,7 @@ function hasOld(readings: readonly Reading[]): boolean {
 function shifted(readings: readonly Reading[], shiftOf: (group: Group) => number): readonly Reading[] {
   const groups = new Map<string, Group>();
   for (const { device, metric, boot, time, received } of readings) {
-    if (received - time <= FAR_PAST_US) continue;
+    if (received - time <= FAR_PAST) continue;
     const group = groups.get(device);
     if (group === undefined)
       groups.set(device, { device, metric, boot, received, oldest: time, newest: time });
@@ -293,7 +290,7 @@ function shifted(readings: readonly Reading[], shiftOf: (group: Group) => number
   for (const [device, group] of groups) shifts.set(device, shiftOf(group));
   return readings.map((reading) => {
     const { device, metric, time, value, received, boot, seq } = reading;
-    const shift = received - time > FAR_PAST_US ? shifts.get(device)! : 0;
+    const shift = received - time > FAR_PAST ? shifts.get(device)! : 0;
     if (shift === 0) return reading;
     return { device, metric, time: time + shift, value, received, boot, seq, quality: 'unsynced' };
   });

@@ -1,4 +1,5 @@
 import { type Decode, type DecodeContext, DecodeError, withoutExceptions } from '../codec.ts';
+import { identityOf } from '../make-reading.ts';
 import { noteNames, noteTimes } from '../mapping/assumptions.ts';
 import { Mapping } from '../mapping/compile-mapping.ts';
 import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
@@ -100,7 +101,7 @@ function readRecords(root: unknown, context: DecodeContext, mapping: Mapping): R
 
 /** Whether two readings are the same series at the same time, so that one would replace the other. */
 function haveTwins(readings: readonly Reading[]): boolean {
-  const seen = new Set(readings.map(({ device, metric, time }) => `${device} ${metric} ${time}`));
+  const seen = new Set(readings.map(identityOf));
   return seen.size < readings.length;
 }
 

@@ -2,7 +2,7 @@ import { type DecodeContext, DecodeError } from '../codec.ts';
 import { MAX_BOOT_LENGTH, makeReading, readTime } from '../make-reading.ts';
 import { FIRST_DATE } from '../mapping/short-time.ts';
 import type { Reading } from '../reading.ts';
-import { OLD } from '../time.ts';
+import { FAR_PAST } from '../time.ts';
 
 // Most messages of sensors are one small object such as {"t":1795262400,"v":21.5,"boot":"a1","seq":17}. Reading it from the
 // bytes takes less than half of the time of a string, JSON.parse and its object, and leaves less garbage.
@@ -48,7 +48,7 @@ export function readFlatRecord(payload: Uint8Array, context: DecodeContext): rea
   const time = rawTime === null ? received : readTime(rawTime, '', received);
   if (time instanceof DecodeError) return null;
   // It has a note.
-  if (seq === null && received - time > OLD) return null;
+  if (seq === null && received - time > FAR_PAST) return null;
   return [makeReading(device, metric, time, value, received, boot, seq)];
 }
 

@@ -195,23 +195,16 @@ function readLine(
   into: Reading[],
 ): DecodeError | null {
   const source = text.slice(from, to);
-  const point = parsePoint(source);
-  if (typeof point === 'string') {
+  const parsed = parsePoint(source);
+  if (parsed instanceof DecodeError) return parsed.at(`line ${line}`);
+  const point = isPair(parsed, options) ? '= in the measurement' : parsed;
+  if (typeof point === 'string')
     return new DecodeError('malformed', `unable to parse ${quote(source)}: ${point}`, `line ${line}`);
-  }
-  if (
-    options.refusesPairs === true &&
-    !(point instanceof DecodeError) &&
-    UNESCAPED_EQUALS.test(point.measurement)
-  ) {
-    return new DecodeError(
-      'malformed',
-      `unable to parse ${quote(source)}: = in the measurement`,
-      `line ${line}`,
-    );
-  }
-  const error = point instanceof DecodeError ? point : readPoint(point, options, context, into);
-  return error === null ? null : error.at(`line ${line}`);
+  return readPoint(point, options, context, into)?.at(`line ${line}`) ?? null;
+}
+
+function isPair(point: Point | string, { refusesPairs }: InfluxOptions): boolean {
+  return refusesPairs === true && typeof point !== 'string' && UNESCAPED_EQUALS.test(point.measurement);
 }
 
 /** The readings of one line of a file, as `parsePoint` parsed it. */

@@ -1,5 +1,6 @@
 import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
 import {
+  identityOf,
   MAX_BOOT_LENGTH,
   MAX_READINGS_PER_PAYLOAD,
   makeReading,
@@ -7,6 +8,7 @@ import {
   readTime,
   readValue,
   recordPosition,
+  replacement,
   tooManyReadings,
 } from '../make-reading.ts';
 import { noteNames } from '../mapping/assumptions.ts';
@@ -196,24 +198,16 @@ function overwrites(
 
 /** Whether a reading has another value than an earlier one of its series and time. */
 function replaces(readings: readonly Reading[], at: number, latest: number, seen: Seen): DecodeError | null {
-  const { device, metric, time, value } = readings[at]!;
+  const reading = readings[at]!;
+  const { time, value } = reading;
   if (time > seen.latest) seen.latest = time;
   if (time <= latest)
-    seen.values ??= new Map(readings.slice(0, at).map((reading) => [identityOf(reading), reading.value]));
+    seen.values ??= new Map(readings.slice(0, at).map((each) => [identityOf(each), each.value]));
   if (seen.values === null) return null;
-  const identity = identityOf(readings[at]!);
+  const identity = identityOf(reading);
   const before = seen.values.get(identity);
   seen.values.set(identity, value);
-  if (before === undefined || before === value) return null;
-  return new DecodeError(
-    'invalid_time',
-    `a second ${device} ${metric} of the same time, with another value, would overwrite the first; give each its time, ` +
-      'or its device or metric',
-  );
-}
-
-function identityOf({ device, metric, time }: Reading): string {
-  return `${device} ${metric} ${time}`;
+  return before === undefined || before === value ? null : replacement(reading, ', or its device or metric');
 }
 
 /** Decodes one object and adds its readings to `into`. It is on the hot path of ingest. */

@@ -12,6 +12,13 @@ export function decodeUtf8(payload: Uint8Array): string | DecodeError {
   }
 }
 
+/** A text without certain characters at its end. A regular expression would try each of them with others after it. */
+export function withoutLast(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text[end - 1]!)) end--;
+  return text.slice(0, end);
+}
+
 /** The byte offset in `payload` of the character at `index` of its decoded `text`. */
 export function byteOffset(payload: Uint8Array, text: string, index: number): number {
   return payload.length - Buffer.byteLength(text.slice(index));

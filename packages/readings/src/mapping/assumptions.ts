@@ -2,7 +2,7 @@ import type { DecodeContext } from '../codec.ts';
 import type { DoubtfulName } from '../notes.ts';
 import type { Reading, ReadingValue } from '../reading.ts';
 import { isAddress, mayNameSender, nameField, namesSender, senderField } from '../record-senders.ts';
-import { MAX_AHEAD, OLD, parseTime } from '../time.ts';
+import { FAR_PAST, MAX_AHEAD, parseTime } from '../time.ts';
 import { restoreName } from './clean-name.ts';
 import { isTime, isTimeBelow } from './history.ts';
 import { recordList } from './named-values.ts';
@@ -86,7 +86,7 @@ export function noteTimes(readings: readonly Reading[], { received, notes }: Dec
   if (notes?.doubt === undefined) return;
   for (const { metric, time, value } of readings) {
     if (time !== received) {
-      if (received - time > OLD) notes.doubt('(time)', OLD_TIME);
+      if (received - time > FAR_PAST) notes.doubt('(time)', OLD_TIME);
       continue;
     }
     const field = restoreName(metric);
@@ -101,7 +101,7 @@ function isNearReceipt(value: ReadingValue, received: number): boolean {
   if (typeof value === 'string') return isDate(value);
   if (value < FIRST_DATE) return false;
   const time = parseTime(value);
-  return time !== null && time > received - OLD && time - received <= MAX_AHEAD;
+  return time !== null && time > received - FAR_PAST && time - received <= MAX_AHEAD;
 }
 
 /** Whether a text is a time, and no number of digits. */

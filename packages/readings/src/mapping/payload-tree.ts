@@ -1,6 +1,6 @@
 import { DecodeError } from '../codec.ts';
 import { parseJson } from '../codecs/parse-json.ts';
-import { decodeUtf8 } from '../codecs/utf8.ts';
+import { decodeUtf8, withoutLast } from '../codecs/utf8.ts';
 import { keepDigits } from '../codecs/whole-numbers.ts';
 import { MAX_READINGS_PER_PAYLOAD } from '../make-reading.ts';
 import type { Notes } from '../notes.ts';
@@ -22,7 +22,8 @@ const TEXT_OR_NON_NUMBER = /"(?:[^"\\]|\\.)*(?:"|$)|[+-]?\b(?:NaN|nan|Infinity|i
 export function parsePayload(payload: Uint8Array, notes: Notes | undefined): unknown {
   if (!startsJson(payload)) {
     const text = decodeUtf8(payload);
-    return text instanceof DecodeError ? text : new BareText(withoutLastNuls(text).trim());
+    // A text of C ends in NULs.
+    return text instanceof DecodeError ? text : new BareText(withoutLast(text, '\0').trim());
   }
   const root = parseJson(payload, notes);
   if (!(root instanceof DecodeError)) return keepDigits(payload, root, notes, mayBeTime);
@@ -50,13 +51,6 @@ function withoutNonNumbers(text: string): string | null {
     from = index + match.length;
   }
   return from === 0 ? null : [...parts, text.slice(from)].join('null');
-}
-
-/** A text of C ends in NULs. A regular expression would try each NUL of a text with others after them. */
-function withoutLastNuls(text: string): string {
-  let end = text.length;
-  while (text[end - 1] === '\0') end--;
-  return text.slice(0, end);
 }
 
 /** Whether the first byte that is not white space begins an object, an array or a text of JSON. */

@@ -2,7 +2,7 @@ import { DecodeError } from '../../codec.ts';
 import { MAX_READINGS_PER_PAYLOAD, tooManyReadings } from '../../make-reading.ts';
 import { numberOf, simpleNumber, wholeNumber } from '../../mapping/numbers.ts';
 import { MAX_VALUES } from '../parse-json.ts';
-import { decodeUtf8 } from '../utf8.ts';
+import { decodeUtf8, withoutLast } from '../utf8.ts';
 import { type Form, Parsed } from './form.ts';
 
 const SEPARATORS = [';', '\t', ','];
@@ -22,7 +22,8 @@ export const csv: Form = {
     if (end === -1 || end > 64 * MAX_COLUMNS) return null;
     const text = decodeUtf8(payload);
     if (text instanceof DecodeError) return null;
-    const lines = withoutLastBreaks(text).split(/\r?\n/, MAX_READINGS_PER_PAYLOAD + 2);
+    // Other white space at the end can be an empty cell.
+    const lines = withoutLast(text, '\r\n').split(/\r?\n/, MAX_READINGS_PER_PAYLOAD + 2);
     if (lines.length < 2 || lines[0]!.length > 64 * MAX_COLUMNS) return null;
     const separator = SEPARATORS.find((each) => lines[0]!.includes(each));
     if (separator === undefined) return null;
@@ -55,13 +56,6 @@ function recordOf(columns: readonly string[], cells: readonly string[]): Record<
 
 function isNumber(cell: string): boolean {
   return !Number.isNaN(simpleNumber(cell)) || numberOf(cell, null) !== null;
-}
-
-/** Without line breaks at the end. Other white space there can be an empty cell. */
-function withoutLastBreaks(text: string): string {
-  let end = text.length;
-  while (text[end - 1] === '\n' || text[end - 1] === '\r') end--;
-  return text.slice(0, end);
 }
 
 function unquoted(cell: string): string {
