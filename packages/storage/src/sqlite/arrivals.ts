@@ -10,7 +10,7 @@ interface OfSeries {
   readonly rows: Map<number, number>;
 }
 
-/** What the table of arrivals has, in memory: at most some 2,600 readings, of which only the identities are kept. */
+/** What the table of arrivals has, in memory: at most some 3,100 readings, of which only the identities are kept. */
 export class Arrivals {
   readonly #series = new Map<number, OfSeries>();
   #count = 0;

@@ -32,12 +32,16 @@ import { type Series, SeriesDictionary } from './series.ts';
 import { isLoose, shrink, shrinkSome } from './shrink.ts';
 import { type NumberRow, UnmergedNumbers } from './unmerged.ts';
 
-/** When the slots of series in `recent` have more readings, the fullest of them are merged into `readings`. */
+/**
+ * When the slots of series in `recent` have more readings, the fullest of them are merged into `readings`: some 60 of each
+ * series that is not quiet, because a merge writes the last pages of a series again, however few readings it adds.
+ */
 const RECENT_ROWS = 20_000;
-/** When there are more arrivals, they are moved to their slots. */
+/** With more series, the bound grows with their number, at most so many times. */
+const RECENT_SERIES = 300;
+const MOST_GROWTH = 3;
+/** When there are more arrivals, they are moved to their slots. A batch of half as many goes to its slots at once. */
 const ARRIVED_ROWS = 2048;
-/** Readings of a batch that go to their slots at once. */
-const LARGE_BATCH = 512;
 // The most rows to delete and series to check in one transaction of a deletion.
 const EXPIRE_ROWS = 1000;
 const EXPIRE_SERIES = 500;
@@ -183,7 +187,7 @@ export class SqliteReadings implements BackendReadings {
 
   #store(batch: readonly Reading[], newest: Newest): number {
     const dictionary = this.#dictionary;
-    newest.takesArrivals = batch.length < Math.min(LARGE_BATCH, this.#arrivedRows / 2);
+    newest.takesArrivals = batch.length < this.#arrivedRows / 2;
     if (!newest.takesArrivals) this.#moveArrivals(newest);
     let stored = 0;
     for (const { device, metric, time, value, received, boot, seq, quality } of batch) {
@@ -256,7 +260,10 @@ export class SqliteReadings implements BackendReadings {
 
   #mergeFullest(slotRows: number[]): void {
     let rows = slotRows.reduce((sum, count) => sum + count, 0);
-    while (rows > this.#recentRows) {
+    if (rows <= this.#recentRows) return;
+    const growth = this.#dictionary.count() / RECENT_SERIES;
+    const bound = this.#recentRows * Math.max(1, Math.min(growth, MOST_GROWTH));
+    while (rows > bound) {
       const most = Math.max(...slotRows);
       const slot = slotRows.indexOf(most);
       this.#db.statement(MERGE).run(slot);

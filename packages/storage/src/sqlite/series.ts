@@ -66,6 +66,11 @@ export class SeriesDictionary {
     this.#epochs[slot]! += 1;
   }
 
+  /** The number of series in the file. None is ever removed. */
+  count(): number {
+    return this.#db.arrays('select max(id) from series').get()![0] as unknown as number;
+  }
+
   get(device: string, metric: string): Series {
     const known = this.#devices.get(device)?.get(metric);
     if (known !== undefined) return known;

@@ -14,7 +14,7 @@ export type NumberRow = [time: number, value: number];
 type NumbersBySeries = ReadonlyMap<number, readonly NumberRow[]>;
 
 /**
- * The numbers in `recent` and in `arrivals`, some 22,000 at most. Neither table is in the order of series: looking for one
+ * The numbers in `recent` and in `arrivals`, some 64,000 at most. Neither table is in the order of series: looking for one
  * series reads all rows of its slot and all arrivals, which is most of the cost of a query over many series. So what such a
  * query reads stays in memory until the file changes.
  */

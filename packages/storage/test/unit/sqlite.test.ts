@@ -487,7 +487,7 @@ describe('SQLite readings', () => {
     await write(readings, 2, 4);
     await check([1, 4, 3]);
     // So many that they are no arrivals.
-    await other!.write(series('many', 600));
+    await other!.write(series('many', 1100));
     await check([1, 4, 3]);
     for (const db of databases) db.close();
   });
@@ -513,6 +513,26 @@ describe('SQLite readings', () => {
     const count = db.connection.prepare('select count(*) as count from recent').get()?.count as number;
     assert.ok(count <= 1000, `${count} rows`);
     db.close();
+  });
+
+  test('of many series accumulate for longer, within a bound', async () => {
+    for (const [devices, bound] of [
+      [450, 1500],
+      [2000, 3000],
+    ] as const) {
+      const db = await openDatabase(freshPath());
+      const readings = new SqliteReadings(db, 1000);
+      let most = 0;
+      for (let time = T0; time < T0 + 8; time += 1) {
+        await readings.write(
+          Array.from({ length: devices }, (_, index) => reading({ device: `d${index}`, time })),
+        );
+        const count = db.connection.prepare('select count(*) as count from recent').get()?.count as number;
+        most = Math.max(most, count);
+      }
+      assert.ok(most <= bound && most > 0.9 * bound, `${most} rows of ${devices} series`);
+      db.close();
+    }
   });
 });
 
