@@ -23,11 +23,12 @@ import {
   shareMetrics,
   tlsFiles,
 } from '@tidegauge/service';
-import { createStore, STORE_ERROR_CODES } from '@tidegauge/storage';
-import { createApp } from './app.ts';
+import { openStore, STORE_ERROR_CODES } from '@tidegauge/storage';
+import { type App, createApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
 import { IngestClient } from './ingest-client.ts';
 import { LiveDesk, sharedLive } from './live-desk.ts';
+import { Starting } from './starting.ts';
 
 const LOOPBACK = '127.0.0.1';
 /** For a call to an ingest process. */
@@ -52,7 +53,7 @@ export async function startApi(
   if (channel === null) return config.apiWorkers > 1 ? startWorkers(config, logger) : serve(config, logger);
   try {
     const running = await serve(config, logger, channel);
-    return { url: running.url, stop: () => running.stop().finally(releaseParent) };
+    return { ...running, stop: () => running.stop().finally(releaseParent) };
   } catch (error) {
     releaseParent();
     throw error;
@@ -94,31 +95,44 @@ async function startWorkers(config: ApiConfig, logger: Logger): Promise<RunningA
   }
 }
 
-/** Opens the store, builds the app and listens. */
+/** Opens the store, builds the app and listens. Until the store answers, requests are refused with 503. */
 async function serve(config: ApiConfig, logger: Logger, channel: Channel | null = null): Promise<RunningApi> {
   const files = tlsFiles(config.httpTlsCert, config.httpTlsKey);
   const tls = files === null ? null : { files, logger };
   const metrics = new Metrics(config.boardName);
   if (files !== null) observeCertificate(metrics, files);
   const backend = config.store.slice(0, config.store.indexOf(':'));
-  const store = await createStore(config.store, {
-    logger,
-    observe: observeStore(metrics, backend, Object.keys(STORE_ERROR_CODES)),
-  });
+  const observe = observeStore(metrics, backend, Object.keys(STORE_ERROR_CODES));
+  const ending = new AbortController();
+  const starting = new Starting(() => openStore(config.store, { logger, observe }), logger, ending.signal);
   const ingest = ingestOf(config);
   if (channel !== null) shareMetrics(metrics, channel);
   const shared = channel === null ? null : new SharedAccess(channel);
   const live = { shared: channel === null ? null : sharedLive(channel) };
-  const app = createApp({ store, ingest, logger, metrics, config, live, shared });
   const sharedSockets = channel === null ? null : sharedConnections(channel);
   const limits = { connections: config.maxConnections, perClient: config.maxClientConnections };
   const servers: HttpServer[] = [];
+  let app: App | null = null;
+  let close = async () => {};
+  const serving = starting.opened.then(async (store) => {
+    close = () => store.close();
+    if (ending.signal.aborted) await close();
+    else app = createApp({ store, ingest, logger, metrics, config, live, shared });
+  });
+  const waiting = starting.handler();
+  const handler: RequestListener = (request, response) => (app?.handler ?? waiting)(request, response);
+  const stop = async (graceMs?: number) => {
+    ending.abort(new Error('the API ends'));
+    app?.close();
+    await Promise.all(servers.map((server) => server.close(graceMs)));
+    ingest.close();
+    await close();
+  };
   try {
-    await store.open();
-    await store.migrate();
+    await Promise.race([serving, starting.late]);
     servers.push(
       await listen(
-        app.handler,
+        handler,
         config.httpListen,
         config.httpPort,
         '--http-port (HTTP_PORT)',
@@ -129,26 +143,18 @@ async function serve(config: ApiConfig, logger: Logger, channel: Channel | null 
     );
     if (config.httpPlainPort !== null) {
       const setting = '--http-plain-port (HTTP_PLAIN_PORT)';
-      servers.push(await listen(local(app.handler), LOOPBACK, config.httpPlainPort, setting));
+      servers.push(await listen(local(handler), LOOPBACK, config.httpPlainPort, setting));
     }
   } catch (error) {
-    app.close();
-    await Promise.all(servers.map((server) => server.close(0)));
-    ingest.close();
-    await store.close();
+    await stop(0);
     throw error;
   }
   const [{ url }] = servers as [HttpServer];
-  logger.info({ url, store: store.name, ingest: config.ingest }, 'api listens');
-  return {
-    url,
-    async stop() {
-      app.close();
-      await Promise.all(servers.map((server) => server.close()));
-      ingest.close();
-      await store.close();
-    },
-  };
+  logger.info({ url, store: backend, ingest: config.ingest }, 'api listens');
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => {});
+  serving.catch((error) => ending.signal.aborted || failed.reject(error));
+  return { url, failed: failed.promise, stop: () => stop() };
 }
 
 function ingestOf({ ingest, ingestToken }: ApiConfig): IngestClient {
