@@ -1,5 +1,5 @@
 import { ConfigError, defineCommand, EXIT, run } from '@tidegauge/service/program';
-import { openStore } from '@tidegauge/storage';
+import { createStore } from '@tidegauge/storage';
 import { rollUp } from './roll-up.ts';
 import { settings } from './settings.ts';
 
@@ -20,9 +20,16 @@ export const program = defineCommand({
   async run({ store: url, from, to }, signal) {
     if (from !== null && to !== null && from > to)
       throw new ConfigError(['--from is after --to: write the earlier day first']);
-    const store = await openStore(url);
+    const print = (line: string) => process.stdout.write(`${line}\n`);
+    const store = await createStore(url);
+    if (!store.capabilities.groupTables) {
+      print(`${store.name} computes groups from readings: there is nothing to roll up`);
+      return EXIT.OK;
+    }
     try {
-      const isDone = await rollUp(store, { from, to }, signal, (line) => process.stdout.write(`${line}\n`));
+      await store.open();
+      await store.migrate();
+      const isDone = await rollUp(store, { from, to }, signal, print);
       return isDone ? EXIT.OK : EXIT.FAILED;
     } finally {
       await store.close();

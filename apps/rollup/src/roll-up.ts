@@ -21,10 +21,6 @@ export async function rollUp(
   signal: AbortSignal,
   print: (line: string) => void,
 ): Promise<boolean> {
-  if (!store.capabilities.groupTables) {
-    print(`${store.name} computes groups from readings: there is nothing to roll up`);
-    return true;
-  }
   const started = Date.now();
   const end = to === null ? MAX_TIME : to + DAY_US;
   let totals = 0;

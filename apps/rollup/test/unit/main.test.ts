@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '@tidegauge/process';
@@ -8,9 +11,11 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const rollup = (...args: readonly string[]) =>
   runProgram(process.execPath, [MAIN, '--store', 'sqlite::memory:', ...args], { accept: [0, 2] });
 
-test('has nothing to do for a store that computes groups from readings', async () => {
-  const { code, stdout } = await rollup();
+test('has nothing to do for a store that computes groups from readings, and makes none', async () => {
+  const path = join(tmpdir(), `tidegauge-no-store-${process.pid}.db`);
+  const { code, stdout } = await rollup('--store', `sqlite:${path}`);
   assert.equal(code, 0);
+  assert.equal(existsSync(path), false);
   assert.match(stdout, /^sqlite computes groups from readings/);
 });
 
