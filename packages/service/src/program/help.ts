@@ -112,7 +112,7 @@ function rowOf([name, text]: Row, column: number): string {
 /** Breaks a text into lines of `WIDTH` columns; those after the first begin at `indent`. */
 function wrap(text: string, indent: number): string {
   const lines: string[] = [];
-  for (const paragraph of text.split('\n')) {
+  for (const paragraph of paragraphsOf(text)) {
     // An indented line is part of a table.
     if (paragraph.startsWith(' ')) {
       lines.push(paragraph);
@@ -128,6 +128,17 @@ function wrap(text: string, indent: number): string {
     lines.push(line);
   }
   return lines.join(`\n${' '.repeat(indent)}`);
+}
+
+/** The lines of a text. Those of one paragraph are joined, because the source breaks them at another width. */
+function paragraphsOf(text: string): string[] {
+  const isProse = (line: string | undefined) => line !== undefined && /^\S/.test(line);
+  const found: string[] = [];
+  for (const line of text.split('\n')) {
+    if (isProse(line) && isProse(found.at(-1))) found.push(`${found.pop()} ${line}`);
+    else found.push(line);
+  }
+  return found;
 }
 
 function argumentUsage(key: string, { kind, default: preset, required }: Setting<unknown>): string {

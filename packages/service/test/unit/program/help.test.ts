@@ -81,6 +81,13 @@ test('no line of the help is longer than 100 columns', () => {
   assert.ok(page.replace(/\s+/g, ' ').includes(help));
 });
 
+test('lines of one paragraph are joined before they are wrapped, and tables stay', () => {
+  const prose = `${'word '.repeat(22)}end\nof it.`;
+  const help = printHelp({ ...command, details: `${prose}\n  a  table\n  b  row\n\nNext.` });
+  const wrapped = `${'word '.repeat(20).trimEnd()}\nword word end of it.\n  a  table\n  b  row\n\nNext.\n`;
+  assert.ok(help.includes(wrapped), help);
+});
+
 test('the help of a service explains its variables', () => {
   const page = printHelp({ ...command, stopSeconds: () => 1, start: async () => ({ stop: async () => {} }) });
   assert.match(page, /^Every option is also an environment variable: --rounds is ROUNDS\./m);
