@@ -1,4 +1,11 @@
-import { type CopyResult, type DayDifference, duration, number, type VerifyResult } from '@tidegauge/copy';
+import {
+  type CopyResult,
+  type DayDifference,
+  duration,
+  number,
+  some,
+  type VerifyResult,
+} from '@tidegauge/copy';
 
 export interface Timing {
   readonly seconds: number;
@@ -29,15 +36,15 @@ export function copyText(result: CopyResult, { seconds }: Timing): string {
   const all = sourceReadings(result);
   const rate = number(Math.round(all / Math.max(seconds, 0.001)));
   const lines = [
-    `${number(all)} readings in ${duration(seconds)} (${rate}/s): ${number(written)} written, ${number(equal)} were there`,
+    `${some(all, 'reading')} in ${duration(seconds)} (${rate}/s): ${number(written)} written, ${number(equal)} were there`,
   ];
   if (details > 0) lines.push(detailsLine(details));
-  if (kept > 0) lines.push(`${number(kept)} readings kept: the target has another value, received later`);
-  if (extra > 0) lines.push(`${number(extra)} readings are in the target only`);
-  if (refused > 0) lines.push(`${number(refused)} readings refused by the target`);
+  if (kept > 0) lines.push(`${some(kept, 'reading')} kept: the target has another value, received later`);
+  if (extra > 0) lines.push(`${some(extra, 'reading')} in the target only`);
+  if (refused > 0) lines.push(`${some(refused, 'reading')} refused by the target`);
   lines.push(
-    `${number(devices.total)} registered devices, ${number(devices.missing + devices.different)} changed; ` +
-      `${number(units.total)} units, ${number(units.missing + units.different)} changed`,
+    `${some(devices.total, 'registered device')}, ${number(devices.missing + devices.different)} changed; ` +
+      `${some(units.total, 'unit')}, ${number(units.missing + units.different)} changed`,
     ...problems,
     problems.length === 0
       ? 'verified: each device has the expected number and digest of readings on each day'
@@ -48,7 +55,7 @@ export function copyText(result: CopyResult, { seconds }: Timing): string {
 
 function detailsLine(details: number): string {
   return (
-    `${number(details)} readings have equal values, but the target has another time of receipt, boot, seq, quality ` +
+    `${some(details, 'reading')} with equal values: the target has another time of receipt, boot, seq, quality ` +
     'or sign of zero from an earlier copy'
   );
 }
@@ -78,8 +85,8 @@ export function verifyDocument(result: VerifyResult, merge: boolean): object {
 export function verifyText(result: VerifyResult, merge: boolean): string {
   const { differences, source, target, devices, units } = result;
   const lines = [
-    `source: ${number(source.readings)} readings, digest ${source.digest}`,
-    `target: ${number(target.readings)} readings, digest ${target.digest}`,
+    `source: ${some(source.readings, 'reading')}, digest ${source.digest}`,
+    `target: ${some(target.readings, 'reading')}, digest ${target.digest}`,
     ...differences.listed.map(dayLine),
   ];
   if (differences.days > differences.listed.length)

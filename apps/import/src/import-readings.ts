@@ -1,4 +1,4 @@
-import { type Progress, patiently, readState, SumDigest, writeState } from '@tidegauge/copy';
+import { type Progress, patiently, readState, SumDigest, some, writeState } from '@tidegauge/copy';
 import { now } from '@tidegauge/readings';
 import type { Store } from '@tidegauge/storage';
 import { Chunk } from './chunk.ts';
@@ -69,7 +69,7 @@ export async function importReadings(
   const isPartial = known !== null && known.finished === null && known.position !== null;
   const kept = isPartial && known.content === source.version ? known : null;
   if (kept !== null) {
-    progress.line(`continues after ${kept.counts.readings} readings`);
+    progress.line(`continues after ${some(kept.counts.readings, 'reading')}`);
     source.close?.();
     source = open(kept.began);
   } else if (isPartial)

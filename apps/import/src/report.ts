@@ -1,4 +1,4 @@
-import { number } from '@tidegauge/copy';
+import { number, some } from '@tidegauge/copy';
 import { formatTime } from '@tidegauge/readings';
 import type { ImportResult } from './import-readings.ts';
 import type { Preview } from './preview.ts';
@@ -34,16 +34,16 @@ export function importText(result: ImportResult): string {
   const { source, counts, sums, tally, described } = result;
   const { readings, written, equal, repeated, replaced, kept } = counts;
   const lines = [
-    `${source}: ${number(readings)} readings, ${number(written)} written, ${number(equal)} were there`,
+    `${source}: ${some(readings, 'reading')}, ${number(written)} written, ${number(equal)} were there`,
   ];
-  if (repeated > 0) lines.push(`${number(repeated)} readings repeat another one of the source`);
+  if (repeated > 0) lines.push(`repeated in the source: ${some(repeated, 'reading')}`);
   if (replaced > 0)
     lines.push(`${number(replaced)} of the written readings replace another value in the store`);
-  if (kept > 0) lines.push(`${number(kept)} readings kept: the store has another value, received later`);
-  if (described > 0) lines.push(`${number(described)} devices have a description now`);
+  if (kept > 0) lines.push(`${some(kept, 'reading')} kept: the store has another value, received later`);
+  if (described > 0) lines.push(`${some(described, 'device')} with a description now`);
   lines.push(
     ...tallyLines(tally),
-    `verified: ${number(sums.store.count)} readings in the store, digest ${sums.store.hex}, equal to the source`,
+    `verified: ${some(sums.store.count, 'reading')} in the store, digest ${sums.store.hex}, equal to the source`,
   );
   if (!isComplete(result)) lines.push('not complete: see what is not stored');
   return `${lines.join('\n')}\n`;
@@ -89,7 +89,7 @@ export function previewText({
   tally,
 }: Preview): string {
   const lines = [
-    `${source}: ${number(readings)} readings of ${number(series)} series of ${number(devices)} devices`,
+    `${source}: ${some(readings, 'reading')} of ${number(series)} series of ${some(devices, 'device')}`,
   ];
   if (first !== null && last !== null) lines.push(`from ${formatTime(first)} to ${formatTime(last)}`);
   if (sample.length > 0) lines.push('the first reading of some series:');

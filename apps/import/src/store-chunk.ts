@@ -1,4 +1,4 @@
-import { BatchWriter, type DayDigest, DeviceDigest, isBare, type SumDigest } from '@tidegauge/copy';
+import { BatchWriter, type DayDigest, DeviceDigest, isBare, type SumDigest, some } from '@tidegauge/copy';
 import { forEach } from '@tidegauge/parallel';
 import type { Device, Reading } from '@tidegauge/readings';
 import { compareText, MAX_PAGE, type SeriesUnit, type Store, StoreError } from '@tidegauge/storage';
@@ -143,7 +143,7 @@ async function verify(
     stored.set(part, found);
   });
   if (missing !== refused)
-    throw changed(`${missing - refused} readings are not in the store after they were written`);
+    throw changed(`not in the store after they were written: ${some(missing - refused, 'reading')}`);
   const days: { device: string; day: number; expected: DayDigest; other: DayDigest }[] = [];
   for (const [device, group] of Map.groupBy(parts, ({ series }) => series.device)) {
     const [left, right] = [new DeviceDigest(), new DeviceDigest()];

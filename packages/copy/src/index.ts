@@ -7,7 +7,7 @@ export type { DayDifference, Differences } from './differences.ts';
 export { DAY_US, type DayDigest, DeviceDigest, dayName, SumDigest } from './digest.ts';
 export { demandExisting, openExisting, READABLE, withSides } from './open-sides.ts';
 export { patiently } from './patiently.ts';
-export { duration, number, Progress, type ProgressOutput } from './progress.ts';
+export { duration, number, Progress, type ProgressOutput, some } from './progress.ts';
 export { deviceText, isBare, registeredDevices } from './registered.ts';
 export { metricsOf, seriesOf } from './series-of.ts';
 export { type VerifyResult, verifyStore } from './verify-store.ts';

@@ -1,3 +1,5 @@
+import { counted } from '@tidegauge/text';
+
 const EVERY_MS = { terminal: 1000, pipe: 10_000 } as const;
 
 /** What the progress of a copy is printed to. `process.stderr` has it. */
@@ -78,7 +80,7 @@ export class Progress {
   #text(): string {
     const rate = Math.round(this.readings / Math.max(this.seconds, 0.001));
     const done = this.#done + [...this.#shares.values()].reduce((sum, share) => sum + share, 0);
-    const parts = [`${this.#what}: ${number(this.readings)} readings`, `${number(rate)}/s`];
+    const parts = [`${this.#what}: ${some(this.readings, 'reading')}`, `${number(rate)}/s`];
     if (this.#total !== null && this.readings > 0 && this.readings <= this.#total) {
       const left = (this.seconds * (this.#total - this.readings)) / this.readings;
       parts.push(`of ${number(this.#total)}, about ${duration(left)} left`);
@@ -89,6 +91,11 @@ export class Progress {
     }
     return parts.join(', ');
   }
+}
+
+/** A number of things: `1 reading`, `12,345 readings`. */
+export function some(value: number, noun: string): string {
+  return counted(value, noun, number);
 }
 
 /** 1234567 -> 1,234,567 */

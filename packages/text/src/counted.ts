@@ -1,4 +1,8 @@
-/** A number of things: `1 reading`, `2 readings`. */
-export function counted(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+/**
+ * A number of things: `1 reading`, `2 readings`.
+ *
+ * @param show the number as text. Default: its digits
+ */
+export function counted(number: number, noun: string, show: (number: number) => string = String): string {
+  return `${show(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
