@@ -48,7 +48,7 @@ test('an API whose store does not answer yet is alive, refuses requests, and ser
   other.close();
 });
 
-test('an API whose store never answers ends when it is told to', async (t) => {
+test('an API whose store never answers ends when it is stopped', async (t) => {
   const file = await newFile(t);
   const other = lock(file);
   const api = await start(`sqlite:${file}?busy=50`);
