@@ -60,8 +60,8 @@ def before_call(context, case, kwargs):
         # There is one metric for each device, or one for all.
         metrics = case.query.get('metric')
         case.query['metric'] = metrics[:1] if isinstance(metrics, list) else metrics
-    if case.operation.path in {'/v1/readings/wrong', '/v1/annotations'} and isinstance(case.query, dict):
-        # The end is after the beginning, if there is one.
+    if isinstance(case.query, dict) and 'from' in case.query:
+        # The end is not before the beginning.
         case.query.pop('to', None)
     if case.operation.path.startswith('/v1/annotations') and isinstance(case.body, dict):
         case.body.pop('to', None)
