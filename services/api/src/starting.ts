@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Logger, problemHandler, securityHeaders } from '@tidegauge/service';
+import { type Logger, Problem, problemHandler, securityHeaders } from '@tidegauge/service';
 import { isRetryable, type Store, type StoreError } from '@tidegauge/storage';
 import express from 'express';
-import { translate } from './problems.ts';
+import { STORE_ANSWERS } from './problems.ts';
 
 /** How often the store is opened again until it answers. */
 const REOPEN_MS = 1000;
@@ -25,19 +25,17 @@ export class Starting {
     this.opened = this.#open(open, signal);
   }
 
-  /** Answers requests until the store is open: the process is alive, and cannot do anything yet. */
+  /** Answers requests until the store is open: the process is alive, and cannot do anything yet. Who asks is not known. */
   handler(): RequestListener {
     const app = express();
     app.disable('x-powered-by');
     app.disable('etag');
     app.use(securityHeaders);
     app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
-    app.use(
-      () => {
-        throw this.#failure!;
-      },
-      problemHandler(this.#logger, translate),
-    );
+    const { status, title, detail, retryAfter = 5 } = STORE_ANSWERS.UNAVAILABLE;
+    app.use(() => {
+      throw new Problem(status, title, detail, { retryAfter });
+    }, problemHandler(this.#logger));
     return app;
   }
 

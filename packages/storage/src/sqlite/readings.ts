@@ -32,13 +32,13 @@ import { type Series, SeriesDictionary } from './series.ts';
 import { isLoose, shrink, shrinkSome } from './shrink.ts';
 import { type NumberRow, UnmergedNumbers } from './unmerged.ts';
 
-/**
- * When the slots of series in `recent` have more readings, the fullest of them are merged into `readings`: some 60 of each
- * series that is not quiet, because a merge writes the last pages of a series again, however few readings it adds.
- */
+/** When the slots of series in `recent` have more readings, the fullest of them are merged into `readings`. */
 const RECENT_ROWS = 20_000;
-/** With more series, the bound grows with their number, at most so many times. */
-const RECENT_SERIES = 300;
+/**
+ * From so many series on, that bound grows with their number, at most so many times: a merge writes the last pages of each
+ * series again, however few readings it adds.
+ */
+const MANY_SERIES = 300;
 const MOST_GROWTH = 3;
 /** When there are more arrivals, they are moved to their slots. A batch of half as many goes to its slots at once. */
 const ARRIVED_ROWS = 2048;
@@ -261,7 +261,7 @@ export class SqliteReadings implements BackendReadings {
   #mergeFullest(slotRows: number[]): void {
     let rows = slotRows.reduce((sum, count) => sum + count, 0);
     if (rows <= this.#recentRows) return;
-    const growth = this.#dictionary.count() / RECENT_SERIES;
+    const growth = this.#dictionary.count() / MANY_SERIES;
     const bound = this.#recentRows * Math.max(1, Math.min(growth, MOST_GROWTH));
     while (rows > bound) {
       const most = Math.max(...slotRows);
