@@ -28,7 +28,7 @@ import { type App, createApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
 import { IngestClient } from './ingest-client.ts';
 import { LiveDesk, sharedLive } from './live-desk.ts';
-import { Starting } from './starting.ts';
+import { answersBeforeStore, openWhenItAnswers } from './starting.ts';
 
 const LOOPBACK = '127.0.0.1';
 /** For a call to an ingest process. */
@@ -104,7 +104,6 @@ async function serve(config: ApiConfig, logger: Logger, channel: Channel | null 
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const observe = observeStore(metrics, backend, Object.keys(STORE_ERROR_CODES));
   const ending = new AbortController();
-  const starting = new Starting(() => openStore(config.store, { logger, observe }), logger, ending.signal);
   const ingest = ingestOf(config);
   if (channel !== null) shareMetrics(metrics, channel);
   const shared = channel === null ? null : new SharedAccess(channel);
@@ -114,12 +113,14 @@ async function serve(config: ApiConfig, logger: Logger, channel: Channel | null 
   const servers: HttpServer[] = [];
   let app: App | null = null;
   let close = async () => {};
-  const serving = starting.opened.then(async (store) => {
+  const late = Promise.withResolvers<void>();
+  const open = () => openStore(config.store, { logger, observe });
+  const serving = openWhenItAnswers(open, logger, late.resolve, ending.signal).then(async (store) => {
     close = () => store.close();
     if (ending.signal.aborted) await close();
     else app = createApp({ store, ingest, logger, metrics, config, live, shared });
   });
-  const waiting = starting.handler();
+  const waiting = answersBeforeStore();
   const handler: RequestListener = (request, response) => (app?.handler ?? waiting)(request, response);
   const stop = async (graceMs?: number) => {
     ending.abort(new Error('the API ends'));
@@ -129,7 +130,7 @@ async function serve(config: ApiConfig, logger: Logger, channel: Channel | null 
     await close();
   };
   try {
-    await Promise.race([serving, starting.late]);
+    await Promise.race([serving, late.promise]);
     servers.push(
       await listen(
         handler,
