@@ -3,6 +3,7 @@ import { DAY_US } from '../rollups/periods.ts';
 import { deviceConditions } from '../sql-groups.ts';
 import type { Blocks } from './blocks.ts';
 import type { Database } from './database.ts';
+import { lastSeries } from './series.ts';
 
 // One part of the readings, about 5 ms: at most this many rows and blocks of at most this many consecutive series.
 const PART_ROWS = 5000;
@@ -47,9 +48,7 @@ export async function groupsOf(db: Database, blocks: Blocks, query: RowGroupQuer
   const { from, to } = boundsOf(query);
   const { partEnd, partBlocks, part, values } = groupStatements(query);
   const folds = new GroupFolds();
-  const last = await db.run(
-    () => db.statement('select max(id) as id from series').get()!.id as number | null,
-  );
+  const last = await db.run(() => lastSeries(db));
   const addBlock = ({ id, device, metric }: PartBlock, start: number, end: number) => {
     let day = -1;
     let key = by === 'device' ? device : metric;

@@ -28,7 +28,7 @@ import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
 import { fromQuality, READING_COLUMNS, type Row, toReading } from './mapping.ts';
 import { SLOTS } from './schema.ts';
-import { type Series, SeriesDictionary } from './series.ts';
+import { lastSeries, type Series, SeriesDictionary } from './series.ts';
 import { isLoose, shrink, shrinkSome } from './shrink.ts';
 import { type NumberRow, UnmergedNumbers } from './unmerged.ts';
 
@@ -261,7 +261,7 @@ export class SqliteReadings implements BackendReadings {
   #mergeFullest(slotRows: number[]): void {
     let rows = slotRows.reduce((sum, count) => sum + count, 0);
     if (rows <= this.#recentRows) return;
-    const growth = this.#dictionary.count() / MANY_SERIES;
+    const growth = lastSeries(this.#db)! / MANY_SERIES;
     const bound = this.#recentRows * Math.max(1, Math.min(growth, MOST_GROWTH));
     while (rows > bound) {
       const most = Math.max(...slotRows);

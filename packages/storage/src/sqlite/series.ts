@@ -22,6 +22,11 @@ const NEWEST_MERGED = `
     coalesce((select last from tidegauge_blocks where series = ?1 order by first desc limit 1), -1)) as time`;
 const NEWEST_RECENT = 'select time from recent where slot = ? and series = ? order by time desc limit 1';
 
+/** The number of the last series; null without one. None is ever removed, so it is how many there are. Call it inside `run`. */
+export function lastSeries(db: Database): number | null {
+  return db.statement('select max(id) as id from series').get()!.id as number | null;
+}
+
 /**
  * Numbers of series and boots, and the times up to which the readings of each series are in a slot and in `readings`. This
  * cache is filled inside write transactions, and cleared after a rollback or a write by another process.
@@ -64,11 +69,6 @@ export class SeriesDictionary {
   /** Call this when the readings of a slot have been merged. */
   slotMerged(slot: number): void {
     this.#epochs[slot]! += 1;
-  }
-
-  /** The number of series in the file. None is ever removed. */
-  count(): number {
-    return this.#db.arrays('select max(id) from series').get()![0] as unknown as number;
   }
 
   get(device: string, metric: string): Series {
