@@ -1,4 +1,5 @@
 import { textTable } from '@tidegauge/loadtests/results/table';
+import { counted } from '@tidegauge/text';
 import type { Estimate } from './estimate.ts';
 import { showSize } from './file/factors.ts';
 import type { Combination, Plan, SeriesPlan } from './model.ts';
@@ -62,5 +63,5 @@ function showBytes(bytes: number): string {
 
 /** `1 run`, `1,234 runs`. */
 export function showCount(number: number, noun: string): string {
-  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
+  return counted(number, noun, (each) => each.toLocaleString('en'));
 }
