@@ -124,7 +124,6 @@ export const STORE_SETTINGS = inGroup('Target', {
   store: {
     kind: text("a store's URL, or a store of the lab"),
     default: 'sqlite',
-    secret: 'url',
     help: 'The store under test: a URL, or a store of the lab, which is started empty.',
   },
 });

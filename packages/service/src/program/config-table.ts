@@ -23,7 +23,8 @@ export function settingName(
   if (by === 'environment') {
     return `\`${variableName(key)}\`${secret === undefined ? '' : ' or `_FILE`'}`;
   }
-  return `${alias === undefined ? '' : `\`-${alias}\`, `}\`${flagName(key)}\``;
+  const variables = secret === undefined ? '' : `, \`${variableName(key)}\` or \`${variableName(key)}_FILE\``;
+  return `${alias === undefined ? '' : `\`-${alias}\`, `}\`${flagName(key)}\`${variables}`;
 }
 
 /** What a value is, when the name does not show it. */

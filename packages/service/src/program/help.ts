@@ -159,8 +159,7 @@ function textOf(
 ): string {
   const variable = variableName(key);
   const environment = by === 'environment' ? `${variable}_FILE` : `${variable}, ${variable}_FILE`;
-  const secrecy =
-    secret === true ? 'secret, or from' : by === 'environment' && secret === 'url' ? 'or from' : null;
+  const secrecy = secret === true ? 'secret, or from' : secret === 'url' ? 'or from' : null;
   const facts = [
     kind.limits,
     kind.isSwitch ? (preset === 'true' ? 'default: on' : undefined) : preset && `default: ${preset}`,

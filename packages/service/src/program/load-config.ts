@@ -77,12 +77,12 @@ export function settingsOf<S extends Schema>(
 }
 
 /**
- * The variables that a program reads that is configured by options only: those of its secrets. A variable that is
- * meant for a service must not change a benchmark.
+ * The variables that a program reads that is configured by options only: those of its secrets, and of URLs that
+ * can have a password. A variable that is meant for a service must not change a benchmark.
  */
 export function secretsOf(schema: Schema, env: Environment): Environment {
   const names = Object.entries(schema)
-    .filter(([, { secret }]) => secret === true)
+    .filter(([, { secret }]) => secret !== undefined)
     .flatMap(([key]) => [variableName(key), `${variableName(key)}_FILE`]);
   return Object.fromEntries(names.map((name) => [name, env[name]]));
 }

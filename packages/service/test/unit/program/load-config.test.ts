@@ -13,6 +13,7 @@ import {
   printConfig,
   readSettings,
 } from '@tidegauge/service';
+import { secretsOf } from '../../../src/program/load-config.ts';
 
 const schema = defineConfig({
   store: {
@@ -95,6 +96,18 @@ test('a secret is read from the file that _FILE names and never printed', () => 
   } finally {
     rmSync(directory, { recursive: true });
   }
+});
+
+test('a program that has options only reads its secrets and URLs from variables, and nothing else', () => {
+  const env = { STORE: 'sqlite:a.db', BROKER_PASSWORD_FILE: '/run/secret', HTTP_PORT: '83' };
+  const read = secretsOf(schema, env);
+  assert.deepEqual(
+    Object.entries(read).filter(([, value]) => value !== undefined),
+    [
+      ['STORE', 'sqlite:a.db'],
+      ['BROKER_PASSWORD_FILE', '/run/secret'],
+    ],
+  );
 });
 
 test('a secret file that cannot be read is reported with its name', () => {
