@@ -58,6 +58,24 @@ const pages: Attack = async (target) => {
   await Promise.all([...readers, stalled]);
 };
 
+/** 100 connections with two keys of the scope `write` register ever other devices. */
+const changes: Attack = async (target) => {
+  let registered = 0;
+  await Promise.all(
+    Array.from({ length: 100 }, (_, n) =>
+      repeat(
+        target,
+        () => true,
+        () =>
+          target.request(target.api, `/v1/devices/d${registered++}`, {
+            ...{ from: addressOf(n % 5), key: target.keys.write[n % 2]!, method: 'PUT' },
+            body: JSON.stringify({ city: 'x'.repeat(100) }),
+          }),
+      ),
+    ),
+  );
+};
+
 /** Sends three requests, and reads no answer. */
 async function stalledReader(url: string, path: string, key: string, from: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
@@ -72,4 +90,5 @@ export const API_ATTACKS: Readonly<Record<string, Attack>> = {
   groups,
   'stalled-readers': stalledReaders,
   pages,
+  changes,
 };

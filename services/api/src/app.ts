@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   byteBudget,
   guardBrowsers,
@@ -33,7 +34,7 @@ import { jsonBody, RECORD_BOUNDS } from './json-body.ts';
 import { LiveHub, type LiveHubOptions } from './live-hub.ts';
 import { openTsdbErrors } from './opentsdb/errors.ts';
 import { openTsdbHandlers } from './opentsdb/handlers.ts';
-import { apiOperations } from './operation-table.ts';
+import { apiOperations, type OperationTable } from './operation-table.ts';
 import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
 import { RELAY_PATH, relayRoutes } from './relay.ts';
@@ -70,6 +71,11 @@ const ROUTE_BODY_LIMIT = 256 * 1024;
  * several times while it is merged.
  */
 export const ASKING = 4;
+/**
+ * A change of a device, a unit, an annotation or a mark is followed by a rest as long as it took, up to this time. SQLite
+ * blocks the event loop until the disk has the change, and ingest needs the file between two changes.
+ */
+const MOST_REST_MS = 5;
 /** Memory for request bodies, bytes. They fit an API with 152 MiB. */
 export const BODY_BYTES = 8 * 1024 * 1024;
 
@@ -171,11 +177,13 @@ export function createApp(dependencies: AppDependencies): App {
   const handlers = {
     ...readings,
     ...aggregateHandlers(store, answers),
-    ...wrongReadingHandlers(store, ingest, answers),
-    ...annotationHandlers(store, ingest, cursors, answers),
+    ...changesInTurns(operations, {
+      ...wrongReadingHandlers(store, ingest, answers),
+      ...annotationHandlers(store, ingest, cursors, answers),
+      ...deviceHandlers(store, cursors, answers),
+    }),
     ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),
-    ...deviceHandlers(store, cursors, answers),
     ...recordHandlers(store, lane, answers),
     ...inTurns(asking, {
       ...ledgerHandlers(ingest),
@@ -226,4 +234,22 @@ function inTurns(turns: Turns, handlers: Handlers): Handlers {
     async (call, response) => void (await turns.run(response, async () => handler(call, response))),
   ]);
   return Object.fromEntries(entries);
+}
+
+/** Those that change the store run one at a time, in turns of the clients, with a rest after each. */
+function changesInTurns(operations: OperationTable, handlers: Handlers): Handlers {
+  const changes = Object.entries(handlers)
+    .filter(([id]) => operations.get(id)!.rule.scope !== 'read')
+    .map(([id, handler]): [string, Handlers[string]] => [
+      id,
+      async (call, response) => {
+        const began = performance.now();
+        try {
+          await handler(call, response);
+        } finally {
+          await sleep(Math.min(performance.now() - began, MOST_REST_MS));
+        }
+      },
+    ]);
+  return { ...handlers, ...inTurns(new Turns(1), Object.fromEntries(changes)) };
 }

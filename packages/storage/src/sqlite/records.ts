@@ -116,9 +116,11 @@ export class SqliteRecords implements BackendRecords {
   }
 
   #change(table: string, sql: string, values: readonly string[]): Promise<boolean> {
-    return this.#on(table, () =>
-      this.#db.transaction(() => this.#db.statement(sql).run(...values).changes === 1),
-    );
+    return this.#on(table, async () => {
+      // A commit blocks this thread until the disk has it.
+      await this.#db.pause();
+      return this.#db.transaction(() => this.#db.statement(sql).run(...values).changes === 1);
+    });
   }
 
   /** A missing table or field is an error of the caller, not a damaged file. */

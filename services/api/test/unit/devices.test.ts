@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Device } from '@tidegauge/readings';
 import { reading, startApi } from '../harness.ts';
 
 const NAME = 'site-3/boiler/probe-7';
@@ -35,6 +36,29 @@ test('a device is created, replaced, changed and deleted, with raw or escaped sl
     assert.equal(gone.status, 404, method);
     assert.match(gone.body.detail, /site-3\/boiler\/probe-7/);
   }
+});
+
+test('changes of one client take turns of the event loop, so that others are answered between them', async (t) => {
+  const api = await startApi(t);
+  const turns: number[] = [];
+  let [turn, isDone] = [0, false];
+  const count = (): void => {
+    turn++;
+    if (!isDone) setImmediate(count);
+  };
+  count();
+  const { put } = api.store.devices;
+  t.mock.method(api.store.devices, 'put', (device: Device) => {
+    turns.push(turn);
+    return put(device);
+  });
+  await Promise.all(
+    Array.from({ length: 30 }, (_, n) => api.call('PUT', `/v1/devices/d${n}`, { body: { year: n } })),
+  );
+  isDone = true;
+  assert.equal(turns.length, 30);
+  // Two can be in one count: before the count of a turn, and in the next turn before its count.
+  assert.ok(new Set(turns).size >= 15, String(turns));
 });
 
 test('names with other characters than ASCII or with escapes arrive unchanged', async (t) => {
