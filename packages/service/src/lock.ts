@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, truncateSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -28,7 +28,8 @@ export async function lockDirectory(
   { waitMs, setting }: { readonly waitMs: number; readonly setting: string },
 ): Promise<DirectoryLock> {
   const path = join(directory, `${name}.lock`);
-  const db = open(directory, path, setting);
+  let db = open(directory, path, setting);
+  let isNew = false;
   for (const deadline = Date.now() + waitMs; ; await sleep(POLL_MS)) {
     try {
       db.exec('begin immediate');
@@ -39,9 +40,18 @@ export async function lockDirectory(
       db.exec('commit; begin immediate');
       return { release: () => db.close() };
     } catch (error) {
-      if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) {
+      const { errcode, message } = error as Error & { readonly errcode?: number };
+      if (errcode !== SQLITE_BUSY) {
         db.close();
-        throw new ConfigError([`${path} cannot be written: ${(error as Error).message}: see ${setting}`]);
+        if (isNew || !isDamaged(errcode)) {
+          const todo = `make it writable, or choose another directory with ${setting}`;
+          throw new ConfigError([`${path} cannot be written: ${message}: ${todo}`]);
+        }
+        // It has nothing but the name of its owner. The same file stays, and with it the lock of another process.
+        truncateSync(path);
+        isNew = true;
+        db = open(directory, path, setting);
+        continue;
       }
     }
     if (Date.now() < deadline) continue;
@@ -55,14 +65,21 @@ export async function lockDirectory(
 
 const SQLITE_BUSY = 5;
 
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+function isDamaged(code: number | undefined): boolean {
+  return code !== undefined && [11, 26].includes(code & 0xff);
+}
+
 function open(directory: string, path: string, setting: string): DatabaseSync {
+  let place = directory;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
+    place = path;
     closeSync(openSync(path, 'a', 0o600));
     return new DatabaseSync(path, { timeout: 0 });
   } catch (error) {
     throw new ConfigError([
-      `${directory} cannot be used: ${whyFailed(error)}: choose another directory with ${setting}`,
+      `${place} cannot be used: ${whyFailed(error)}: choose another directory with ${setting}`,
     ]);
   }
 }

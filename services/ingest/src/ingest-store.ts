@@ -252,7 +252,7 @@ export class IngestStore implements Store, StoreGuard {
   /** Compares the store with the journal. Without a journal, it begins one. */
   async #compare(): Promise<void> {
     const { journal, logger } = this.#options;
-    const known = readJournal(journal);
+    const known = readJournal(journal, logger);
     if (known === null) {
       this.#identity = await this.#store.identify(randomUUID());
       if (this.#identity !== null) keepJournal(journal, this.#identity, logger);
@@ -300,16 +300,25 @@ export class IngestStore implements Store, StoreGuard {
   }
 }
 
+const IDENTITY = /^[\x21-\x7e]+$/;
+
 /** Whether the store can answer later without a change of settings: also when its damaged file is replaced. */
 function isPassing(error: unknown): error is StoreError {
   const isUnexpected = error instanceof StoreError && error.code === 'UNEXPECTED';
   return isRetryable(error) || isDamaged(error) || isUnexpected;
 }
 
-/** @throws {ConfigError} when the file exists and cannot be read */
-function readJournal(path: string): string | null {
+/**
+ * The identity in the file; null without a file, and when it is damaged: ingest must go on storing.
+ *
+ * @throws {ConfigError} when the file exists and cannot be read
+ */
+function readJournal(path: string, logger: Logger): string | null {
   try {
-    return readFileSync(path, 'utf8').trim();
+    const text = readFileSync(path, 'utf8').trim();
+    if (IDENTITY.test(text)) return text;
+    logger.error({ file: path }, 'the identity of the store is damaged: the store is used as it is');
+    return null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw new ConfigError([`${path} cannot be read: ${(error as Error).message}: check DATA_DIR`]);

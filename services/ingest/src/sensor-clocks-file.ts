@@ -36,7 +36,11 @@ export class SensorClocksFile {
   constructor(path: string, logger: Logger) {
     this.#path = path;
     this.#logger = logger;
-    if (existsSync(path)) this.#read(readFileSync(path));
+    try {
+      if (existsSync(path)) this.#read(readFileSync(path));
+    } catch (error) {
+      this.#fail(error as Error);
+    }
     this.#rewrite();
     this.clocks.journal = (states) => this.#append(states);
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -63,5 +63,38 @@ test('a directory that cannot be made is reported as a configuration mistake', a
   await assert.rejects(
     lockDirectory('/dev/null/data', 'test', { waitMs: 0, setting: '--data' }),
     /\/dev\/null\/data cannot be used: .*--data/,
+  );
+});
+
+const NOW = { waitMs: 0, setting: '--data' };
+
+test('a damaged lock file locks as a new one does, also beside a process that has the lock', async (context) => {
+  const directory = folder(context);
+  const path = join(directory, 'test.lock');
+  (await lockDirectory(directory, 'test', NOW)).release();
+  const sound = readFileSync(path);
+  const damages = [
+    () => truncateSync(path, sound.length / 2),
+    () => writeFileSync(path, 'no database'),
+    () => writeFileSync(path, Buffer.concat([sound.subarray(0, 100), Buffer.alloc(sound.length, 0xa5)])),
+  ];
+  for (const damage of damages) {
+    damage();
+    (await lockDirectory(directory, 'test', NOW)).release();
+  }
+  const child = await holder(directory);
+  context.after(() => child.kill('SIGKILL'));
+  for (const damage of damages) {
+    damage();
+    await assert.rejects(lockDirectory(directory, 'test', NOW), /is used by another Tidegauge/);
+  }
+});
+
+test('a directory in the place of the lock file is named', async (context) => {
+  const directory = folder(context);
+  mkdirSync(join(directory, 'test.lock'), { recursive: true });
+  await assert.rejects(
+    lockDirectory(directory, 'test', NOW),
+    /data\/test\.lock cannot be used: it is a directory/,
   );
 });

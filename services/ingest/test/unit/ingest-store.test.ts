@@ -202,6 +202,20 @@ test('another store is used as it is when the journal is deleted', async (contex
   assert.equal((await bench.open()).trouble, null);
 });
 
+test('a damaged journal is replaced, and the store is used as it is', async (context) => {
+  const bench = setUp(context);
+  const first = await bench.open();
+  const identity = await first.identity();
+  await first.close();
+  for (const damage of ['', '\0\0\0', Buffer.from([0xa5, 0x00, 0xff])]) {
+    writeFileSync(bench.journal, damage);
+    const store = await bench.open();
+    assert.equal(store.trouble, null);
+    await store.close();
+    assert.equal(readFileSync(bench.journal, 'utf8'), `${identity}\n`);
+  }
+});
+
 test('a busy store is compared once, an idle one before its next call', async (context) => {
   const bench = setUp(context);
   const seen: string[] = [];

@@ -180,17 +180,22 @@ describe('the file of the clocks of sensors', () => {
     new SensorClocksFile(path, logger).close();
   });
 
-  test('is tried again when it cannot be written', async (context) => {
-    const path = await inDirectory(context);
-    await mkdir(`${path}.new`);
-    const file = new SensorClocksFile(path, logger);
-    assert.equal(send(file, 0), 1_795_262_400_000_000);
-    await rmdir(`${path}.new`);
-    context.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER);
-    send(file, 1);
-    context.mock.restoreAll();
-    const next = new SensorClocksFile(path, logger);
-    assert.deepEqual([...next.clocks.states()], [...file.clocks.states()]);
-    for (const each of [file, next]) each.close();
-  });
+  for (const [problem, suffix] of [
+    ['written', '.new'],
+    ['read', ''],
+  ] as const) {
+    test(`is tried again when it cannot be ${problem}`, async (context) => {
+      const path = await inDirectory(context);
+      await mkdir(`${path}${suffix}`);
+      const file = new SensorClocksFile(path, logger);
+      assert.equal(send(file, 0), 1_795_262_400_000_000);
+      await rmdir(`${path}${suffix}`);
+      context.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER);
+      send(file, 1);
+      context.mock.restoreAll();
+      const next = new SensorClocksFile(path, logger);
+      assert.deepEqual([...next.clocks.states()], [...file.clocks.states()]);
+      for (const each of [file, next]) each.close();
+    });
+  }
 });
