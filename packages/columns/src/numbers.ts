@@ -201,7 +201,9 @@ function unitOf(number: number): number {
 
 /** The digits after the point that most numbers of a sample have. Null if they have too many. */
 function usualDigits(numbers: Float64Array, quotient: Quotient): number | null {
-  const step = Math.max(1, Math.floor(numbers.length / SAMPLE));
+  let step = Math.max(1, Math.floor(numbers.length / SAMPLE));
+  // Numbers that grow by 0.025 each need fewer digits at every second, fifth or tenth place.
+  while (step % 2 === 0 || step % 5 === 0) step += 1;
   const sampled = Math.ceil(numbers.length / step);
   const found: number[] = [];
   for (let index = 0, missing = 0; index < numbers.length; index += step) {
