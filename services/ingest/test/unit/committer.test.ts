@@ -202,10 +202,131 @@ test('a misconfigured store is not retried', async () => {
 });
 
 test('devices are registered before their first reading, and only once', async () => {
-  const committer = new Committer(real, logger, new AbortController().signal);
-  const [reading] = readings([1]);
-  await committer.commit([{ ...reading!, device: 'new/one' }]);
+  const calls: (readonly string[])[] = [];
+  const register = async (names: readonly string[]) => {
+    calls.push(names);
+    await real.devices.register(names);
+  };
+  const committer = new Committer(real, logger, new AbortController().signal, register);
+  const [first, second] = readings([1, 2]);
+  await committer.commit([{ ...first!, device: 'new/one' }]);
   assert.equal((await real.devices.get('new/one'))?.name, 'new/one');
+  await committer.commit([
+    { ...second!, device: 'new/two' },
+    { ...second!, device: 'new/one' },
+    { ...first!, device: 'new/two' },
+  ]);
+  assert.deepEqual(calls, [['new/one'], ['new/two']]);
+});
+
+test('after a row was the cause of an unexpected error, the next one is not retried as a whole for a minute', async (context) => {
+  const sizes: number[] = [];
+  const write = async (batch: readonly Reading[]) => {
+    sizes.push(batch.length);
+    if (batch.some(({ value }) => value === -1)) throw new StoreError('UNEXPECTED', 'marked');
+    return real.readings.write(batch);
+  };
+  const committer = new Committer(
+    failing(write, () => true),
+    logger,
+    new AbortController().signal,
+  );
+  const sizesOf = async () => {
+    sizes.length = 0;
+    const { rejected } = await committer.commit(readings([1, -1]));
+    assert.deepEqual([...rejected.keys()], [1]);
+    return [...sizes];
+  };
+  // The whole four times, then each row.
+  assert.deepEqual(await sizesOf(), [2, 2, 2, 2, 1, 1]);
+  assert.deepEqual(await sizesOf(), [2, 1, 1]);
+  const now = performance.now();
+  context.mock.method(performance, 'now', () => now + 60_001);
+  assert.deepEqual(await sizesOf(), [2, 2, 2, 2, 1, 1]);
+});
+
+test('what a failed write had stored counts as duplicate when its parts are written again', async () => {
+  const write = async (batch: readonly Reading[]) => {
+    const good = batch.filter(({ value }) => value !== -1);
+    const result = good.length === 0 ? { stored: 0, duplicate: 0 } : await real.readings.write(good);
+    if (good.length < batch.length) throw new StoreError('REJECTED', 'marked');
+    return result;
+  };
+  const committer = new Committer(
+    failing(write, () => true),
+    logger,
+    new AbortController().signal,
+  );
+  const { stored, duplicate, rejected } = await committer.commit(readings([1, 2, -1, 3]));
+  assert.deepEqual([stored, duplicate, [...rejected.keys()]], [0, 3, [2]]);
+});
+
+describe('older readings', () => {
+  /** The real store, whose ranges fail as given for the value -1. */
+  const unreadable = (code: 'REJECTED' | 'NOT_SUPPORTED' | 'MISCONFIGURED', times: ReadonlySet<number>) =>
+    Object.create(real, {
+      readings: {
+        value: Object.assign(Object.create(real.readings), {
+          range(query: { readonly from: number; readonly to: number }) {
+            assert.equal(query.to, query.from + 1);
+            if (times.has(query.from)) throw new StoreError(code, 'not read');
+            return real.readings.range(query as Parameters<Store['readings']['range']>[0]);
+          },
+        }),
+      },
+    }) as Store;
+
+  test('do not replace what was received later', async () => {
+    const committer = new Committer(real, logger, new AbortController().signal);
+    const [later, same, earlier, absent] = readings([1, 2, 3, 4]) as [Reading, Reading, Reading, Reading];
+    await real.readings.write([
+      { ...later, received: later.received + 1 },
+      same,
+      { ...earlier, received: earlier.received - 1 },
+    ]);
+    const result = await committer.commitOlder(
+      [later, same, earlier, absent].map((reading) => ({ ...reading, value: 9 })),
+    );
+    assert.deepEqual(result, { stored: 3, duplicate: 1, rejected: new Map(), skipped: new Set([0]) });
+    const values: unknown[] = [];
+    const query = {
+      device: 'd',
+      metric: 'm',
+      from: later.time,
+      to: absent.time + 1,
+      limit: 10,
+      order: 'asc',
+    } as const;
+    for await (const { value } of real.readings.range(query)) values.push(value);
+    assert.deepEqual(values, [1, 9, 9, 9]);
+  });
+
+  test('that cannot be compared stay where they are, and the others are stored', async () => {
+    const batch = readings([1, 2, -1]);
+    const store = unreadable('REJECTED', new Set([batch[0]!.time]));
+    const committer = new Committer(store, logger, new AbortController().signal);
+    const { stored, rejected, skipped } = await committer.commitOlder(batch);
+    assert.deepEqual([stored, [...rejected.keys()], skipped.size], [2, [0], 0]);
+  });
+
+  test('are stored where the engine cannot read, and wait for an operator where nothing can be stored', async () => {
+    const batch = readings([1, 2]);
+    const times = new Set(batch.map(({ time }) => time));
+    const commit = (code: 'NOT_SUPPORTED' | 'MISCONFIGURED') =>
+      new Committer(unreadable(code, times), logger, new AbortController().signal).commitOlder(batch);
+    await assert.rejects(commit('MISCONFIGURED'), /not read/);
+    assert.equal((await commit('NOT_SUPPORTED')).stored, 2);
+  });
+});
+
+test('a call that is not about readings is retried too', async () => {
+  const committer = new Committer(real, logger, new AbortController().signal);
+  let failures = 2;
+  const call = async () => {
+    if (failures-- > 0) throw new StoreError('UNAVAILABLE', 'away');
+    return 7;
+  };
+  assert.equal(await committer.call(call), 7);
 });
 
 test('a name that cannot be registered does not stop the registration of others', async () => {
