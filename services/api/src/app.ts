@@ -71,9 +71,11 @@ const ROUTE_BODY_LIMIT = 256 * 1024;
  * several times while it is merged.
  */
 export const ASKING = 4;
+/** Changes of devices, units, annotations and marks at once: each client has one. */
+const CHANGING = 3;
 /**
- * A change of a device, a unit, an annotation or a mark is followed by a rest as long as it took, up to this time. SQLite
- * blocks the event loop until the disk has the change, and ingest needs the file between two changes.
+ * Before the next change there is a rest as long as the last one took, up to this time. SQLite blocks the event loop until the
+ * disk has a change, and ingest needs the file between two changes.
  */
 const MOST_REST_MS = 5;
 /** Memory for request bodies, bytes. They fit an API with 152 MiB. */
@@ -236,20 +238,22 @@ function inTurns(turns: Turns, handlers: Handlers): Handlers {
   return Object.fromEntries(entries);
 }
 
-/** Those that change the store run one at a time, in turns of the clients, with a rest after each. */
+/** Those that change the store run in turns of the clients, with rests between them. */
 function changesInTurns(operations: OperationTable, handlers: Handlers): Handlers {
+  let rested = Promise.resolve();
   const changes = Object.entries(handlers)
     .filter(([id]) => operations.get(id)!.rule.scope !== 'read')
     .map(([id, handler]): [string, Handlers[string]] => [
       id,
       async (call, response) => {
+        await rested;
         const began = performance.now();
         try {
           await handler(call, response);
         } finally {
-          await sleep(Math.min(performance.now() - began, MOST_REST_MS));
+          rested = sleep(Math.min(performance.now() - began, MOST_REST_MS));
         }
       },
     ]);
-  return { ...handlers, ...inTurns(new Turns(1), Object.fromEntries(changes)) };
+  return { ...handlers, ...inTurns(new Turns(CHANGING), Object.fromEntries(changes)) };
 }
