@@ -263,10 +263,11 @@ const explanations: Attack = async (target) => {
 };
 
 /**
- * 100 connections with two keys of the scope `write` deliver 10,000 readings each at a time, as lines to ingest and to the
- * API, and as JSON.
+ * 100 connections with two keys of the scope `write` deliver readings, as lines to ingest and to the API, and as JSON.
+ *
+ * @param count readings of a delivery
  */
-const deliveries: Attack = async (target) => {
+const deliver = async (target: Target, count: number): Promise<void> => {
   const lines = (times: readonly number[]) => times.map((t) => `m,device=d v=1 ${t}`).join('\n');
   const json = (times: readonly number[]) =>
     JSON.stringify(times.map((t) => ({ device: 'd', metric: 'm', t, v: 1 })));
@@ -287,13 +288,16 @@ const deliveries: Attack = async (target) => {
         target,
         () => true,
         () => {
-          const body = bodyOf(Array.from({ length: 10_000 }, time));
+          const body = bodyOf(Array.from({ length: count }, time));
           return target.request(url, path, { ...{ from: addressOf(n % 5), key, method: 'POST', body } });
         },
       );
     }),
   );
 };
+
+const deliveries: Attack = (target) => deliver(target, 10_000);
+const smallDeliveries: Attack = (target) => deliver(target, 1);
 
 export const INGEST_ATTACKS: Readonly<Record<string, Attack>> = {
   'idle-connections': idleConnections,
@@ -311,4 +315,5 @@ export const INGEST_ATTACKS: Readonly<Record<string, Attack>> = {
   hours,
   explanations,
   deliveries,
+  'small-deliveries': smallDeliveries,
 };

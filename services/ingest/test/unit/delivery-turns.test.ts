@@ -36,3 +36,21 @@ test('a client with many large deliveries leaves places for others, also behind 
   await Promise.all(all);
   assert.equal(begun.filter((sender) => sender === 'key d').length, 1);
 });
+
+test('small deliveries of a client are few enough for the sensors that wait for all of them', async () => {
+  const turns = new DeliveryTurns();
+  let begun = 0;
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  const deliver = (sender: string) =>
+    turns.run(responseFor(sender), 100, () => {
+      begun++;
+      return end;
+    });
+  const all = Array.from({ length: 50 }, () => deliver('key a'));
+  assert.equal(begun, 4);
+  all.push(...Array.from({ length: 50 }, () => deliver('key b')));
+  assert.equal(begun, 8);
+  resolve();
+  await Promise.all(all);
+  assert.equal(begun, 100);
+});
