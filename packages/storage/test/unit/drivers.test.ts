@@ -31,6 +31,18 @@ test('a driver that is not installed is reported with the command that installs 
   }
 });
 
+test('the command installs the driver where Node.js looks for it', async () => {
+  const commandIn = async (directory: string) => {
+    const load = () => loadBackend('mariadb', needing('mariadb'), directory);
+    return (await rejection(load(), 'MISCONFIGURED')).hint ?? '';
+  };
+  const inside = join(folder, 'node_modules', 'tidegauge', 'packages', 'storage', 'src');
+  assert.match(await commandIn(inside), /npm install --global mariadb@/);
+  // As npm does in a folder, and npx in its own.
+  writeFileSync(join(folder, 'package.json'), '{}');
+  assert.ok((await commandIn(inside)).includes(`npm install --prefix "${folder}" mariadb@`));
+});
+
 test('another package that is missing is another error', async () => {
   await assert.rejects(loadBackend('postgres', needing('no-such-package')), { code: 'ERR_MODULE_NOT_FOUND' });
 });
