@@ -8,7 +8,8 @@ import { wrongNumber } from './wrong-value.js';
 
 /** Largest number of sensors in the list. */
 const MAX_SENSORS = 10_000;
-const MAX_METRICS = 40;
+/** Largest number of metrics of all sensors. The store bounds those of one sensor. */
+const MAX_SERIES = 400_000;
 /** Longest label of a sensor that is shown, characters. */
 const MAX_LABEL = 100;
 export const SPARK_POINTS = 32;
@@ -30,6 +31,8 @@ const ALL_DEVICES = '@all';
 export const sensors = new Map();
 
 let full = false;
+/** The metrics of all sensors. */
+let series = 0;
 /** Counts changes of what the registry has about sensors. */
 let descriptions = 0;
 /** The sensors in the order of the list, and what the order was found for. */
@@ -154,7 +157,10 @@ export function learn(reading) {
   if (sensor === null) return null;
   const time = Date.parse(reading.time);
   const known = sensor.metrics.get(reading.metric);
-  if (known === undefined && sensor.metrics.size >= MAX_METRICS) return null;
+  if (known === undefined) {
+    if (series >= MAX_SERIES) return null;
+    series += 1;
+  }
   // A late reading is added to the chart, but does not replace a newer latest value.
   if (known === undefined || time >= known.time) {
     const number = wrongNumber(reading.value);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describe, sortedSensors } from '../../public/model.js';
+import { MAX_METRICS } from '@tidegauge/storage';
+import { describe, learn, sensors, sortedSensors } from '../../public/model.js';
 
 function add(name: string, site: string | null, label?: string): void {
   const attributes = label === undefined ? {} : { label };
@@ -24,4 +25,11 @@ test('sensors are sorted by site, then by title, and again when these change', (
   ] as const)
     add(name, site);
   assert.deepEqual(names().slice(3, 6), ['s-01/b', 's-1/a', 's-1/c']);
+});
+
+test('all metrics that the store accepts of a sensor are known', () => {
+  const time = '2026-11-21T14:00:00.000000Z';
+  for (let n = 0; n < MAX_METRICS; n++)
+    learn({ device: 'c/many', metric: `m${n}`, time, received: time, value: n });
+  assert.equal(sensors.get('c/many')?.metrics.size, MAX_METRICS);
 });
