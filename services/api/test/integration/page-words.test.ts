@@ -110,6 +110,21 @@ test('names that differ are shown differently, in every part of the page and at 
   }
 });
 
+test('a long name of a site does not widen the page', async (t) => {
+  const api = await startApi(t);
+  const site = 'W'.repeat(200);
+  await api.store.devices.put({ name: 'a', site, city: null, kind: null, year: null, attributes: {} });
+  await api.ingest.commit([fresh('a', 'temperature', 21.5)]);
+  await visit(api, { viewport: WIDE, hash: '#/today' }, async (page) => {
+    await until('the sites', async () => (await page.locator('#overview-site option').count()) === 2);
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), WIDE.width);
+    // The word beside the list keeps its line.
+    const label = page.locator('#overview-site').locator('..');
+    const [around, inside] = [await label.boundingBox(), await page.locator('#overview-site').boundingBox()];
+    assert.equal(around!.height, inside!.height);
+  });
+});
+
 test('content that does not fit is cut visibly', async (t) => {
   const api = await startApi(t);
   const site = `the-${'very-'.repeat(20)}long-site`;
