@@ -68,6 +68,9 @@ export function compileMapping(options: MappingOptions): Decode {
   });
 }
 
+/** Names in templates that are no fields of the payload. */
+const OF_RECORD: ReadonlySet<string> = new Set(['device', 'metric', 'key', 'field']);
+
 /** A compiled mapping. It has no state besides caches, so a payload always becomes the same readings. */
 export class Mapping {
   readonly #plans: FieldPlans;
@@ -76,6 +79,8 @@ export class Mapping {
   readonly #names: RecordNames;
   readonly #value: string | null;
   readonly #fields: FieldReader;
+  /** The fields of records that the mapping uses for names, times and values, the first part of each path. */
+  readonly #used: ReadonlySet<string>;
 
   /** @param otherwise how metrics are read that `values` does not have */
   constructor(options: MappingOptions, otherwise: ReadKind = 'auto') {
@@ -86,6 +91,12 @@ export class Mapping {
     const used = [...this.#names.fields, ...timePaths(options), ...unitPaths(options)];
     this.#plans = new FieldPlans(options, new Set(used), otherwise);
     this.#fields = new FieldReader(options, this.#names, this.#plans);
+    const paths = [
+      ...this.#names.fields,
+      ...timePaths(options),
+      ...(this.#value === null ? [] : [this.#value]),
+    ];
+    this.#used = new Set(paths.map((path) => path.split('.', 1)[0]!));
   }
 
   /**
@@ -134,14 +145,23 @@ export class Mapping {
     );
   }
 
-  #recordsOf(root: Readonly<Record<string, unknown>>, { notes }: DecodeContext): readonly Found[] {
-    if (this.#records !== null) return allRecordsAt(root, this.#records, notes);
+  #recordsOf(root: Readonly<Record<string, unknown>>, context: DecodeContext): readonly Found[] {
+    if (this.#records !== null) return allRecordsAt(root, this.#records, context.notes);
     const list = recordList(root);
-    const isList = list.length > 0 && list.every(isTable);
-    const named = !this.#names.hasMetric && this.#value === null ? namedRecords(list) : null;
-    if (!isList || (named === null && namedValues(list) !== null && namedValues(list)?.name !== 'metric'))
-      return [{ key: '', value: root }];
+    if (list.length === 0 || !list.every(isTable)) return [{ key: '', value: root }];
+    const used = this.#usedOf(list[0], context);
+    const namesMetrics = this.#names.hasMetric || this.#value !== null;
+    const named = namesMetrics ? null : (namedRecords(list) ?? namedRecords(list, used));
+    const isOne = named === null && used.size === 0 && (namedValues(list)?.name ?? 'metric') !== 'metric';
+    if (isOne) return [{ key: '', value: root }];
     return list.map((value, index) => ({ key: String(index), value, named }));
+  }
+
+  /** The fields of a record that the mapping uses. What the topic has counts before them. */
+  #usedOf(record: unknown, { captured }: DecodeContext): ReadonlySet<string> {
+    const isUsed = (field: string) =>
+      this.#used.has(field) && !OF_RECORD.has(field) && !Object.hasOwn(captured ?? {}, field);
+    return new Set(isTable(record) ? Object.keys(record).filter(isUsed) : []);
   }
 
   /** Reads a payload that is not JSON: a number, also with a unit, or a word for a state. */
@@ -227,7 +247,8 @@ export class Mapping {
     const names = { device, levelDevice };
     const current: Current = { payload, index, values, ...names, time: time.time, boot, seq, reserved };
     if (this.#value !== null) return this.#readValue(current, this.#value);
-    if (record.named) return this.#fields.readNamed(current, '', fields, record.named, 0, reserved);
+    const unread = () => new Set([...reserved, ...this.#usedOf(fields, context)]);
+    if (record.named) return this.#fields.readNamed(current, '', fields, record.named, 0, unread());
     return this.#readSeriesAndFields(current, fields, reserved);
   }
 

@@ -14,6 +14,7 @@ export interface NamedValues {
   readonly value: string;
 }
 
+const NO_FIELDS: ReadonlySet<string> = new Set();
 const NOTHING: readonly unknown[] = Object.freeze([]);
 
 /** The records of a payload that is an array, or an object with the only field `readings`; otherwise none. */
@@ -38,18 +39,25 @@ export function namedValues(array: readonly unknown[]): NamedValues | null {
 /**
  * Like `namedValues`, for elements that have their own time or device, so that each is a record. A name can then occur
  * several times. Null for elements without both, and for those with `metric`, which records have anyway.
+ *
+ * @param used fields that the mapping uses of each record: they make it one, and are no names of metrics
  */
-export function namedRecords(array: readonly unknown[]): NamedValues | null {
+export function namedRecords(
+  array: readonly unknown[],
+  used: ReadonlySet<string> = NO_FIELDS,
+): NamedValues | null {
   const first = array[0];
   if (!isTable(first)) return null;
   const value = VALUES.find((field) => isScalar(first[field]));
   if (value === undefined) return null;
   const hasBoth = (name: string) => (element: unknown) =>
     isTable(element) && isFilled(element[name]) && Object.hasOwn(element, value);
-  const isRecord = (element: unknown) => isTable(element) && Object.keys(element).some(isRecordField);
+  const isOwn = (field: string) => used.has(field) || isRecordField(field);
+  const isRecord = (element: unknown) => isTable(element) && Object.keys(element).some(isOwn);
   const name = CERTAIN_NAMES.find((field) => isFilled(first[field]) && array.every(hasBoth(field)));
   const found = name === undefined ? namedValues(array) : { name, value };
-  return found === null || found.name === 'metric' || !array.some(isRecord) ? null : found;
+  if (found === null || found.name === 'metric' || used.has(found.name)) return null;
+  return array.some(isRecord) ? found : null;
 }
 
 /** Whether a field names the metric of a value without doubt. Others, such as `id`, can be the number of a message. */

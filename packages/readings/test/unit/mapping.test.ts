@@ -242,6 +242,36 @@ describe('the records of a mapping', () => {
     }
   });
 
+  it('are the elements of an array whose fields the mapping uses, also when their names differ', () => {
+    const pair = (more: readonly [object, object]) => more.map((each, n) => ({ value: n + 1, ...each }));
+    const rows = pair([
+      { sensor: 'a', quantity: 'co2' },
+      { sensor: 'b', quantity: 'hum' },
+    ]);
+    const bySensor: MappingOptions = { device: '{device}/{sensor}', metric: '{quantity}', value: 'value' };
+    const expected = [
+      ['hub/a', 'co2', 1],
+      ['hub/b', 'hum', 2],
+    ];
+    assert.deepEqual(map(bySensor, rows).readings, expected);
+    assert.deepEqual(map(bySensor, rows.slice(0, 1)).readings, expected.slice(0, 1));
+    const byAddress = pair([
+      { mac: 'a', name: 'co2' },
+      { mac: 'b', name: 'hum' },
+    ]);
+    assert.deepEqual(map({ device: '{device}/{mac}' }, byAddress).readings, expected);
+    // The time of an element, also by a name that no other payload has for times.
+    const at = '2026-11-21T14:00:00.000000Z';
+    const timed = pair([
+      { name: 'co2', measured: at },
+      { name: 'hum', measured: at },
+    ]);
+    assert.deepEqual(map({ time: 'measured' }, timed).readings, [
+      ['hub', 'co2', 1, at],
+      ['hub', 'hum', 2, at],
+    ]);
+  });
+
   it('have the unit beside a value', () => {
     const context = { ...AT_DEVICE, metric: 'temp' };
     const { readings, units } = map({}, { value: 21, unit: '°C', ok: true }, context);
