@@ -6,10 +6,12 @@ A reading is published until the broker acknowledges it. It stays in the file, t
 import json
 import os
 import sqlite3
+import sys
 import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from io import TextIOWrapper
 
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion
@@ -100,12 +102,16 @@ class Outbox:
 
 def run(measure: Callable[[], Iterable[tuple[str, str, float]]]) -> None:
     """Measure every PERIOD seconds, and publish in between. `measure` gives a device, a metric and a value each."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a log of the system shows each line at once
     outbox = Outbox()
     while True:
-        due = time.monotonic() + float(env('PERIOD', '10'))
+        due, before = time.monotonic() + float(env('PERIOD', '10')), outbox.seq.total()
         try:
             for device, metric, value in measure():
                 outbox.add(device, metric, value)
+            if outbox.seq.total() == before:
+                print('no measurement: no sensor was found, or none has a value')
         except OSError as error:
             print('no measurement:', error)
         while time.monotonic() < due:

@@ -57,6 +57,22 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'site-1/board': { temperature: 48.25 },
 };
 
+test('a program that finds no sensor prints that at once', async (context) => {
+  await setUpPython();
+  let output = '';
+  const sensor = startProcess({
+    command: PYTHON,
+    args: [join(SENSORS, 'python/one_wire.py')],
+    cwd: folder.path,
+    env: { SYSFS: join(folder.path, 'none'), PORT: `${await freePort()}`, PYTHONUNBUFFERED: '' },
+    onOutput(text) {
+      output += text;
+    },
+  });
+  context.after(() => sensor.stop());
+  await waitUntil('the line', () => output.includes('no measurement: no sensor'), WAIT);
+});
+
 test('readings survive an outage of the broker, and a full buffer drops the oldest', {
   skip,
 }, async (context) => {
