@@ -110,6 +110,24 @@ test('names that differ are shown differently, in every part of the page and at 
   }
 });
 
+test('a value with marks of direction leaves the words after it as they are', async (t) => {
+  const api = await startApi(t);
+  await api.ingest.commit([fresh('a', 'note', '\u202eon', 90)]);
+  await visit(api, { viewport: WIDE, hash: '#/sensor/a' }, async (page) => {
+    await until('the age', async () => /min ago/.test(await textOf(page, '.chart .reading')));
+    const [minute, ago] = await page.evaluate<number[]>(`(() => {
+      const text = document.querySelector('.chart .reading').lastElementChild.firstChild;
+      return [0, text.length - 1].map((at) => {
+        const range = document.createRange();
+        range.setStart(text, at);
+        range.setEnd(text, at + 1);
+        return range.getBoundingClientRect().x;
+      });
+    })()`);
+    assert.ok(minute! < ago!, 'the age is from left to right');
+  });
+});
+
 test('a long name of a site does not widen the page', async (t) => {
   const api = await startApi(t);
   const site = 'W'.repeat(200);
