@@ -4,6 +4,7 @@ import {
   fchmodSync,
   fchownSync,
   fsyncSync,
+  mkdirSync,
   openSync,
   realpathSync,
   renameSync,
@@ -11,6 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { ConfigError } from './program/config-error.ts';
 
 /** Of an existing file, its group may still read it. */
@@ -19,22 +21,27 @@ const KEPT_MODE = 0o640;
 /**
  * Changes a file of secrets in one step: readers have either the old content or the new one, also after a power cut.
  * Two commands cannot change it at once. A new file can be read by its owner only. An existing one keeps its owner, its
- * group, and the permission of the group to read it.
+ * group, and the permission of the group to read it. A directory that is missing is made.
  *
- * @param change returns the new content. It reads the present one, which nobody else changes meanwhile
+ * @param change returns the new content. It reads the present one, which nobody else changes meanwhile. It may be called twice
  * @throws {ConfigError} when the file cannot be written, or another command changes it
  */
 export function changeFile(path: string, change: () => string): void {
   // The target of a symbolic link is changed, and the link is kept.
   const target = existsSync(path) ? realpathSync(path) : path;
   const draft = `${target}.new`;
+  const directory = dirname(target);
+  const isNew = !existsSync(directory);
+  // A change that is refused makes no directory.
+  if (isNew) change();
   let file: number;
   try {
+    if (isNew) mkdirSync(directory, { recursive: true, mode: 0o700 });
     file = openSync(draft, 'wx', 0o600);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
     throw new ConfigError([
-      code === 'EEXIST'
+      code === 'EEXIST' && syscall === 'open'
         ? `another command is changing ${path}: if none runs, remove ${draft}`
         : `${path} cannot be written: ${message}`,
     ]);

@@ -128,6 +128,7 @@ const revoke = defineCommand({
   },
   run({ apiKeys, key: wanted }) {
     revokeKey(apiKeys, (keys) => select(keys, wanted), Date.now());
+    process.stderr.write(`Key ${keyIdOf(wanted) ?? wanted} was revoked\n`);
     return EXIT.OK;
   },
 });

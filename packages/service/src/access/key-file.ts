@@ -1,5 +1,4 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
 import { changeFile } from '../change-file.ts';
 import type { Logger } from '../logger.ts';
 import { ConfigError } from '../program/config-error.ts';
@@ -179,7 +178,6 @@ export function addKey(
     throw new ConfigError([`${why}: use read or write`]);
   }
   const made = newKey(fields, now);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   changeKeys(path, (keys) => withKey(keys, made.key, now));
   return made;
 }

@@ -1,5 +1,3 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { defineCommand, defineConfig, EXIT, run, text } from '@tidegauge/service/program';
 import { removePassword, setPassword, usersOf } from './password-file.ts';
 import { readSecret } from './read-secret.ts';
@@ -32,7 +30,6 @@ const add = defineCommand({
   settings: { ...common, user },
   async run({ listenPasswords, user }) {
     const password = await readSecret(`the password of ${user}`);
-    mkdirSync(dirname(listenPasswords), { recursive: true, mode: 0o700 });
     const isNew = await setPassword(listenPasswords, user, password);
     process.stderr.write(`${user} was ${isNew ? 'added to' : 'changed in'} ${listenPasswords}\n`);
     if (/[/+#]/.test(user)) {

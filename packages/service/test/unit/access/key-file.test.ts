@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -115,6 +115,17 @@ test('two commands cannot change the file at once, and an error leaves the old f
     }),
   );
   assert.deepEqual(readKeys(path)!.keys, [key]);
+});
+
+test('a missing directory is made for a change, and not for one that is refused', (t) => {
+  const path = join(file(t), 'data/keys.json');
+  const refuse = (): never => {
+    throw new ConfigError(['there is no such key']);
+  };
+  assert.throws(() => changeKeys(path, refuse), { message: 'there is no such key' });
+  assert.equal(existsSync(join(path, '../..')), false);
+  changeKeys(path, () => [make().key]);
+  assert.equal(readKeys(path)!.keys.length, 1);
 });
 
 test('a full file loses a key that has ended, and never a valid one', () => {
