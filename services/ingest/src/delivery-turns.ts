@@ -4,7 +4,7 @@ import { Turns } from '@tidegauge/service';
 /** A body of this size, bytes, has a few hundred readings at most, which are stored in some milliseconds. */
 const SMALL_BYTES = 4096;
 /**
- * Small and other deliveries over HTTP that are decoded and stored at the same time. Each has a commit of its own, and
+ * Small and other deliveries over HTTP that are decoded and stored at the same time. Each has its own commit, and
  * messages of sensors wait for all of them. The others wait as bodies, whose memory is bounded. Two large ones, so that one
  * is decoded while the other is stored; more of them leave less room to the sensors, and are not faster.
  */
