@@ -98,6 +98,7 @@ const PAGES: Readonly<Record<string, Page>> = {
 /** One line per capability. */
 const MEANINGS: Readonly<Record<keyof Capabilities, string>> = {
   countsDuplicates: 'a write distinguishes duplicates from new readings. Otherwise all count as stored',
+  namesDuplicates: 'a write names its duplicates, so deliveries over HTTP share commits',
   atomicBatches: 'a batch is stored whole or not at all',
   maxBatch: 'a write with more rows is split',
   writers: 'the number of concurrent writes that increases throughput',

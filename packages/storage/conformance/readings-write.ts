@@ -32,6 +32,22 @@ export function readingsWrite(target: StoreTarget): void {
       assert.deepEqual(await stored(subject.store, device), [full, plain]);
     });
 
+    test('names its duplicates by their places, if it can', async () => {
+      const { capabilities, readings } = subject.store;
+      const device = freshDevice('places');
+      const batch = Array.from({ length: capabilities.maxBatch + 10 }, (_, n) =>
+        reading({ device, time: T0 + n, value: n }),
+      );
+      const duplicates: number[] = [];
+      const places = [0, 7, capabilities.maxBatch + 1];
+      await readings.write([...places, 3].map((place) => batch[place]!));
+      // A correction is no duplicate. Of equal identities, each is looked at.
+      const again = [...batch.with(3, { ...batch[3]!, value: -1 }), batch[5]!];
+      await readings.write(again, { newHours: 0, duplicates });
+      const expected = [...places, again.length - 1];
+      assert.deepEqual(duplicates, capabilities.namesDuplicates ? expected : []);
+    });
+
     test('refuses metrics beyond the bound of a device, and keeps the existing ones', async () => {
       const device = freshDevice('many-metrics');
       const of = (from: number, to: number, time = T0) =>

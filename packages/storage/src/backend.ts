@@ -104,6 +104,7 @@ export function capabilities(
 ): Capabilities {
   return Object.freeze({
     countsDuplicates: false,
+    namesDuplicates: false,
     atomicBatches: false,
     serverAggregates: false,
     orderedScan: false,

@@ -73,6 +73,8 @@ export interface StoreSpace {
 export interface Capabilities {
   /** `write` distinguishes duplicates from new readings. If false, all readings count as stored. */
   readonly countsDuplicates: boolean;
+  /** `write` names its duplicates (`WriteEffort.duplicates`). */
+  readonly namesDuplicates: boolean;
   /** A batch is stored whole or not at all. */
   readonly atomicBatches: boolean;
   /**
@@ -116,6 +118,8 @@ export interface WriteEffort {
    * times as long as others. 0 in a store without rollups.
    */
   newHours: number;
+  /** With `namesDuplicates`: receives the places of the duplicates in the batch, ascending. The caller gives an empty list. */
+  duplicates?: number[];
 }
 
 export type Order = 'asc' | 'desc';

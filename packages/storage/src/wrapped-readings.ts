@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import * as check from './arguments.ts';
 import type { CompleteReadings } from './backend.ts';
-import type { RangeQuery, ReadingStore, WriteResult } from './contract.ts';
+import type { RangeQuery, ReadingStore, WriteEffort, WriteResult } from './contract.ts';
 import { StoreError } from './errors.ts';
 import type { Gate } from './gate.ts';
 import { toRowQuery } from './groups.ts';
@@ -29,7 +29,7 @@ export function wrapReadings(
       const known = check.checkBatch(batch, series.has);
       if (batch.length === 0) return { stored: 0, duplicate: 0 };
       const store = () =>
-        batch.length <= maxBatch ? inner.write(batch) : writeInPieces(inner, batch, maxBatch);
+        batch.length <= maxBatch ? inner.write(batch, effort) : writeInPieces(inner, batch, maxBatch, effort);
       const write = () => (rollups === null ? store() : rollups.write(batch, store, effort));
       return gate.pass('readings.write', known ? write : () => series.admit(batch).then(write));
     },
@@ -128,13 +128,16 @@ async function writeInPieces(
   inner: CompleteReadings,
   batch: readonly Reading[],
   size: number,
+  effort: WriteEffort | undefined,
 ): Promise<WriteResult> {
   let stored = 0;
   let duplicate = 0;
   for (let start = 0; start < batch.length; start += size) {
     if (start > 0) await nextTurn();
     try {
-      const result = await inner.write(batch.slice(start, start + size));
+      const duplicates: number[] = [];
+      const result = await inner.write(batch.slice(start, start + size), { newHours: 0, duplicates });
+      for (const place of duplicates) effort?.duplicates?.push(start + place);
       stored += result.stored;
       duplicate += result.duplicate;
     } catch (error) {

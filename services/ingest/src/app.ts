@@ -161,7 +161,7 @@ function ingestOperations(options: AppOptions, answers: AnswerMemory): readonly 
     if (!writing(() => quarantine.discard(idOf(options, request)))) notThere(options, request);
     response.status(204).end();
   };
-  const deliveries = new DeliveryTurns();
+  const deliveries = new DeliveryTurns(options.relay.store.capabilities);
   const deliverReadings: RequestHandler = async (request, response) => {
     const query = queryWithin(request, response);
     const message = httpMessage(request.get('content-type') ?? '', query, bytesOf(request));

@@ -1,7 +1,7 @@
 import { forEach } from '@tidegauge/parallel';
 import type { Reading } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
-import { isRetryable, type Store, StoreError, type WriteEffort, type WriteResult } from '@tidegauge/storage';
+import { isRetryable, type Store, StoreError, type WriteEffort } from '@tidegauge/storage';
 import { Backoff } from './backoff.ts';
 import { ByteCache } from './byte-cache.ts';
 import { BOUNDS } from './memory.ts';
@@ -13,6 +13,8 @@ export interface CommitResult {
   readonly stored: number;
   readonly duplicate: number;
   readonly rejected: Rejections;
+  /** The places of the duplicates in the batch. Empty unless the store names them. */
+  readonly duplicates: readonly number[];
 }
 
 /** Concurrent reads when a batch is compared with the stored readings. */
@@ -92,8 +94,8 @@ export class Committer {
       const write = () => this.#write(batch, effort);
       const isSuspicious = performance.now() - this.#blamed < SUSPICION_MS;
       const retries = isSuspicious ? 0 : UNEXPECTED_RETRIES;
-      const { stored, duplicate } = await this.#retry(write, patienceMs, retries);
-      return { stored, duplicate, rejected: NONE };
+      const written = await this.#retry(write, patienceMs, retries);
+      return { ...written, rejected: NONE };
     } catch (error) {
       if (!isOfRows(error)) throw error;
       return this.#isolate(batch, error, patienceMs);
@@ -120,7 +122,7 @@ export class Committer {
     const rest = [...batch.keys()].filter((index) => !skipped.has(index) && !rejected.has(index));
     const result = await this.commit(rest.map((index) => batch[index]!));
     for (const [index, error] of result.rejected) rejected.set(rest[index]!, error);
-    return { stored: result.stored, duplicate: result.duplicate + skipped.size, rejected, skipped };
+    return { ...result, duplicate: result.duplicate + skipped.size, rejected, skipped };
   }
 
   /**
@@ -147,6 +149,7 @@ export class Committer {
   async #isolate(batch: readonly Reading[], failure: StoreError, patienceMs: number): Promise<CommitResult> {
     const rejected = new Map<number, StoreError>();
     const total = { stored: 0, duplicate: 0 };
+    const duplicates: number[] = [];
     const writes = this.#writes;
     const all = [...batch.keys()];
     // A single row that failed unexpectedly is rejected only when it is the cause.
@@ -157,22 +160,28 @@ export class Committer {
       try {
         const write = () => this.#write(rows);
         const mayGiveUp = (error: StoreError) => rows.length > 1 || this.#isProven(error, writes);
-        const { stored, duplicate } = await this.#retry(write, patienceMs, 0, mayGiveUp);
-        total.stored += stored;
-        total.duplicate += duplicate;
+        const written = await this.#retry(write, patienceMs, 0, mayGiveUp);
+        total.stored += written.stored;
+        total.duplicate += written.duplicate;
+        for (const place of written.duplicates) duplicates.push(part[place]!);
       } catch (error) {
         if (!isOfRows(error)) throw error;
         waiting.push(...split(part, error, rejected).toReversed());
       }
     }
-    return { ...total, rejected };
+    return { ...total, rejected, duplicates };
   }
 
-  async #write(batch: readonly Reading[], effort?: WriteEffort): Promise<WriteResult> {
-    const result = await this.#store.readings.write(batch, effort);
+  async #write(
+    batch: readonly Reading[],
+    effort: WriteEffort = { newHours: 0 },
+  ): Promise<Omit<CommitResult, 'rejected'>> {
+    const duplicates: number[] = [];
+    effort.duplicates = duplicates;
+    const { stored, duplicate } = await this.#store.readings.write(batch, effort);
     this.#writes++;
     this.#unproven = 0;
-    return result;
+    return { stored, duplicate, duplicates };
   }
 
   /**

@@ -14,8 +14,8 @@ export interface Origin {
   /** Whether its sender waits for acknowledgements. Absent: it waits for each. */
   readonly demand?: AckDemand;
   /**
-   * Called once, when every reading of the delivery is stored, spooled or quarantined. `outcome` is null when the
-   * delivery shared its batch with others, so that its own counts are not known.
+   * Called once, when every reading of the delivery is stored, spooled or quarantined. `outcome` is null unless the
+   * delivery is counted.
    */
   settled(delivery: Delivery, outcome: DeliveryDocument | null): void;
   /** The login or address of the sender. Absent: it is not known. */
@@ -39,7 +39,9 @@ export interface Delivery extends RawMessage {
   readonly origin: Origin;
   /** The handle that the origin needs to settle it: the MQTT message to acknowledge. */
   readonly token: unknown;
-  /** Written in its own batch, because its origin needs its own counts. */
+  /** Whether its origin needs its own counts. */
+  readonly counted: boolean;
+  /** Written in its own batch. */
   readonly ownBatch: boolean;
   /** Whether it may be acknowledged when it is in the spool. */
   readonly spoolable: boolean;
@@ -118,6 +120,10 @@ export class MqttDelivery implements Delivery {
     return this.#kind.ack !== 'stored';
   }
 
+  get counted(): boolean {
+    return false;
+  }
+
   get ownBatch(): boolean {
     return false;
   }
@@ -139,9 +145,9 @@ export class MqttDelivery implements Delivery {
 /** A copy of a delivery with other values for some of its fields. */
 export function deliveryWith(delivery: Delivery, changes: Partial<Delivery>): Delivery {
   const { source, topic, payload, format, part, readings, units, bytes, arrived, origin, token } = delivery;
-  const { ownBatch, spoolable, fromSpool, isAgain, replayed } = delivery;
+  const { counted, ownBatch, spoolable, fromSpool, isAgain, replayed } = delivery;
   const message = { source, topic, payload, format, part, readings, units, bytes, arrived, origin, token };
-  return { ...message, ownBatch, spoolable, fromSpool, isAgain, replayed, ...changes };
+  return { ...message, counted, ownBatch, spoolable, fromSpool, isAgain, replayed, ...changes };
 }
 
 /** Approximate memory of a message besides its bytes, and of each of its units. */

@@ -11,7 +11,7 @@ import { COUNTS, Histogram, type Logger } from '@tidegauge/service';
 import { isDiskFull, type SeriesUnit, type Store, type StoreError } from '@tidegauge/storage';
 import { Accounts } from './accounts.ts';
 import { BufferCollector } from './buffer-collector.ts';
-import { Committer, isOfRows, type Rejections } from './committer.ts';
+import { type CommitResult, Committer, isOfRows, type Rejections } from './committer.ts';
 import { bytesInMemory, type Delivery, type DeliveryKind, MqttDelivery, type Origin } from './delivery.ts';
 import { DeviceLanes } from './device-lanes.ts';
 import { countOf, InFlight, type InFlightBounds } from './in-flight.ts';
@@ -387,7 +387,9 @@ export class Pipeline {
         arrived: performance.now(),
         origin: { client, settled },
         token: null,
-        ownBatch: true,
+        counted: true,
+        // Otherwise nobody knows whose readings the duplicates of a batch are.
+        ownBatch: replayed || !this.#options.store.capabilities.namesDuplicates,
         spoolable: false,
         fromSpool: false,
         isAgain: replayed,
@@ -476,15 +478,15 @@ export class Pipeline {
     const readings = this.#readingsOf(batch, begun);
     this.batchReadings.observe(readings.length);
     const effort = { newHours: 0 };
-    const { stored, duplicate, rejected, skipped } = batch[0]!.replayed
+    const result = batch[0]!.replayed
       ? await this.#committer.commitOlder(readings)
       : { ...(await this.#committer.commit(readings, patienceMs, effort)), skipped: NO_ROWS };
+    const { stored, duplicate, rejected, skipped } = result;
     const all = rejected.size + skipped.size === 0;
     const kept = all ? readings : readings.filter((_, index) => !rejected.has(index) && !skipped.has(index));
     let units = NO_UNITS;
     if (batch.some((delivery) => delivery.units.length > 0)) {
-      const stored = new Set(kept.map(nameOf));
-      units = batch.flatMap((delivery) => delivery.units).filter((unit) => stored.has(nameOf(unit)));
+      units = unitsOf(batch, new Set(kept));
       await this.#storeUnits(units, !batch[0]!.replayed, patienceMs);
     }
     if (this.#options.onCommitted !== undefined) await this.#options.onCommitted(kept, units);
@@ -495,14 +497,12 @@ export class Pipeline {
     this.stages.store.observe((committed - begun) / 1000, readings.length);
     this.accounts.store(stored, duplicate);
     this.feed.push(kept);
-    let outcome: DeliveryDocument | null = null;
-    if (batch[0]!.ownBatch)
-      outcome = { received: readings.length, stored, duplicate, quarantined: rejected.size };
     this.#account(batch, rejected);
     this.#recorder.keep();
     let first = 0;
     for (const delivery of batch) {
       const refused = rejected.size === 0 ? null : refusal(delivery, first, rejected);
+      const outcome = delivery.counted ? outcomeOf(delivery, first, result, batch.length === 1) : null;
       const newHours = (effort.newHours * delivery.readings.length) / readings.length;
       if (refused === null) this.#inFlight.settle(delivery, outcome, this.#waitOf(delivery, newHours));
       else {
@@ -518,12 +518,12 @@ export class Pipeline {
 
   /**
    * How long a message of a sensor waits for its acknowledgement after its commit, milliseconds. Its client is not read then,
-   * when it has as much in flight as it may. Deliveries over HTTP, which have their own batches, take turns instead.
+   * when it has as much in flight as it may. Deliveries over HTTP take turns instead.
    *
    * @param newHours its part of those of its batch
    */
-  #waitOf({ origin: { client }, ownBatch, fromSpool }: Delivery, newHours: number): number {
-    if (newHours === 0 || client === undefined || ownBatch || fromSpool) return 0;
+  #waitOf({ origin: { client }, counted, fromSpool }: Delivery, newHours: number): number {
+    if (newHours === 0 || client === undefined || counted || fromSpool) return 0;
     return this.#newHours.add(client, newHours);
   }
 
@@ -576,6 +576,35 @@ export class Pipeline {
 /** Counts a message that arrived. Whether its sender may be waiting. */
 function isAwaitedBy({ demand }: Origin, { arrived }: Delivery): boolean {
   return demand === undefined || demand.arrived(arrived);
+}
+
+/** The units of the series of which a delivery has stored readings: others in its batch can belong to another client. */
+function unitsOf(batch: readonly Delivery[], stored: ReadonlySet<Reading>): readonly SeriesUnit[] {
+  return batch.flatMap(({ readings, units }) => {
+    if (units.length === 0) return NO_UNITS;
+    const names = new Set(readings.filter((reading) => stored.has(reading)).map(nameOf));
+    return units.filter((unit) => names.has(nameOf(unit)));
+  });
+}
+
+/**
+ * The counts of a delivery.
+ *
+ * @param first the index of its first reading in its batch
+ * @param isAlone whether the batch has no other
+ */
+function outcomeOf(
+  { readings }: Delivery,
+  first: number,
+  { stored, duplicate, duplicates, rejected }: CommitResult,
+  isAlone: boolean,
+): DeliveryDocument {
+  const received = readings.length;
+  if (isAlone) return { received, stored, duplicate, quarantined: rejected.size };
+  const countIn = (places: readonly number[]) =>
+    places.filter((place) => place >= first && place < first + received).length;
+  const [again, quarantined] = [countIn(duplicates), countIn([...rejected.keys()])];
+  return { received, stored: received - again - quarantined, duplicate: again, quarantined };
 }
 
 /** The origin of messages that were acknowledged on arrival. They still count for their client. */

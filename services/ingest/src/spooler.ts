@@ -359,6 +359,7 @@ export class Spooler {
       arrived: performance.now(),
       origin: ACKNOWLEDGED,
       token: null,
+      counted: false,
       ownBatch: false,
       spoolable: false,
       fromSpool: true,

@@ -66,7 +66,7 @@ export async function relayNode(
     response.locals.principal = { ...EVERYONE, devices: limit };
     next();
   });
-  const deliveries = new DeliveryTurns();
+  const deliveries = new DeliveryTurns(store.capabilities);
   const operations = { pipeline, router, store, boards, instance: 'i', relay, deliveries };
   for (const { method, path, handlers } of relayOperations(operations)) routes[method](path, ...handlers);
   app.use(routes, problemHandler(logger));

@@ -101,7 +101,7 @@ function withLatest(
 
 function bound(engine: CoreReadings): CoreReadings {
   return {
-    write: (batch) => engine.write(batch),
+    write: (batch, effort) => engine.write(batch, effort),
     range: (query) => engine.range(query),
     metrics: (device, limit) => engine.metrics(device, limit),
     devices: (after) => engine.devices(after),

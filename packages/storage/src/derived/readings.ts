@@ -54,7 +54,7 @@ export function completeReadings(
     : (after?: string) => engine.devices(after);
   const { totals } = engine;
   return {
-    write: (batch) => engine.write(batch),
+    write: (batch, effort) => engine.write(batch, effort),
     range: (query) => engine.range(query),
     metrics: (device, limit) => engine.metrics(device, limit),
     delete: (query, pace) => engine.delete(query, pace),

@@ -12,6 +12,7 @@ import { pagesOf, shrinkable } from './shrink.ts';
 
 const CAPABILITIES = capabilities({
   countsDuplicates: true,
+  namesDuplicates: true,
   atomicBatches: true,
   maxBatch: 5000,
   writers: 1,

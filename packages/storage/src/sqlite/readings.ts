@@ -9,6 +9,7 @@ import type {
   RangeQuery,
   SeriesName,
   SeriesUnit,
+  WriteEffort,
   WriteResult,
 } from '../contract.ts';
 import { devicePages, type RowGroupQuery, type RowGroups } from '../groups.ts';
@@ -173,27 +174,31 @@ export class SqliteReadings implements BackendReadings {
     };
   }
 
-  write(batch: readonly Reading[]): Promise<WriteResult> {
+  write(batch: readonly Reading[], effort?: WriteEffort): Promise<WriteResult> {
     return this.#db.transaction(() => {
       const othersWrote = this.#dictionary.refresh();
       if (this.#newest === null) this.#newest = this.#readNewest();
       else if (othersWrote) this.#newest.arrivals = Arrivals.read(this.#db);
-      const stored = this.#store(batch, this.#newest);
+      const stored = this.#store(batch, this.#newest, effort?.duplicates);
       this.#mergeFullest(this.#newest.slotRows);
       if (this.#sinceCompacted !== null) this.#sinceCompacted += stored;
       return { stored, duplicate: batch.length - stored };
     });
   }
 
-  #store(batch: readonly Reading[], newest: Newest): number {
+  #store(batch: readonly Reading[], newest: Newest, duplicates?: number[]): number {
     const dictionary = this.#dictionary;
     newest.takesArrivals = batch.length < this.#arrivedRows / 2;
     if (!newest.takesArrivals) this.#moveArrivals(newest);
     let stored = 0;
-    for (const { device, metric, time, value, received, boot, seq, quality } of batch) {
+    for (let place = 0; place < batch.length; place++) {
+      const { device, metric, time, value, received, boot, seq, quality } = batch[place]!;
       const series = dictionary.get(device, metric);
       const bootId = dictionary.bootId(series, boot);
-      stored += this.#put(series, time, [value, received - time, bootId, seq, fromQuality(quality)], newest);
+      const fields = [value, received - time, bootId, seq, fromQuality(quality)] as const;
+      const count = this.#put(series, time, fields, newest);
+      if (count === 0) duplicates?.push(place);
+      stored += count;
     }
     if (newest.arrivals.count > this.#arrivedRows) this.#moveArrivals(newest);
     return stored;

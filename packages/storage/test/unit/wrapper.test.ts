@@ -18,6 +18,7 @@ function bareStore(readings: Partial<CompleteBackend['readings']>, close = async
   const unused = () => assert.fail('not part of this test');
   const capabilities = {
     countsDuplicates: true,
+    namesDuplicates: false,
     atomicBatches: true,
     maxBatch: 100,
     writers: 1,

@@ -12,6 +12,7 @@ import {
   type Store,
   StoreError,
   storeOf,
+  type WriteEffort,
   type WriteResult,
 } from '@tidegauge/storage';
 import type { Random } from '@tidegauge/workload';
@@ -131,10 +132,17 @@ export class ModelStore {
     return {
       name: 'model',
       capabilities: capabilities({
-        ...{ writers, maxBatch, atomicBatches: isAtomic, countsDuplicates: true, rollups: hasRollups },
+        ...{
+          writers,
+          maxBatch,
+          atomicBatches: isAtomic,
+          countsDuplicates: true,
+          namesDuplicates: this.#options.isAtomic,
+          rollups: hasRollups,
+        },
       }),
       readings: {
-        write: (batch) => this.#call(`write ${batch.length}`, () => this.#write(batch)),
+        write: (batch, effort) => this.#call(`write ${batch.length}`, () => this.#write(batch, effort)),
         range: (query) => this.#range(query),
         metrics: (device, limit) =>
           this.#call('metrics', () => this.#namesOf('metric', device).slice(0, limit)),
@@ -203,10 +211,10 @@ export class ModelStore {
     throw new StoreError('TIMEOUT', 'the model gives no answer');
   }
 
-  #write(batch: readonly Reading[]): WriteResult {
+  #write(batch: readonly Reading[], effort?: WriteEffort): WriteResult {
     const refused = [...batch.keys()].filter((index) => batch[index]!.value === REJECTED);
     const isBroken = batch.some(({ value }) => value === BROKEN);
-    if (refused.length === 0 && !isBroken) return this.#store(batch);
+    if (refused.length === 0 && !isBroken) return this.#store(batch, effort);
     if (!this.#options.isAtomic) this.#storePart(batch);
     if (isBroken) throw new StoreError('UNEXPECTED', 'the model fails');
     const named = this.#options.namesRows ? { rows: refused } : {};
@@ -218,12 +226,15 @@ export class ModelStore {
     this.#store(valid.slice(0, this.#random.below(valid.length + 1)));
   }
 
-  #store(batch: readonly Reading[]): WriteResult {
+  #store(batch: readonly Reading[], effort?: WriteEffort): WriteResult {
     let duplicate = 0;
-    for (const reading of batch) {
+    for (const [place, reading] of batch.entries()) {
       const rows = this.#rowsLike(reading.device);
       const identity = identityOf(reading);
-      if (rows.get(identity)?.value === reading.value) duplicate++;
+      if (rows.get(identity)?.value === reading.value) {
+        duplicate++;
+        effort?.duplicates?.push(place);
+      }
       rows.set(identity, reading);
       this.written.set(`${reading.device} ${hourOf(reading)}`, this.#time.wall * 1000);
       const { device, boot, seq } = reading;

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
-import { openStore, type Store, StoreError, type WriteResult } from '@tidegauge/storage';
+import { openStore, type Store, StoreError, type WriteEffort, type WriteResult } from '@tidegauge/storage';
 import fc from 'fast-check';
 import { Committer, StoreUnavailable } from '../../src/committer.ts';
 
@@ -52,10 +52,10 @@ function picky(fault: (rows: number[]) => Error): Store {
     health: { value: () => real.health() },
     readings: {
       value: Object.assign(Object.create(real.readings), {
-        write: async (batch: readonly Reading[]) => {
+        write: async (batch: readonly Reading[], effort?: WriteEffort) => {
           const rows = [...batch.keys()].filter((index) => batch[index]!.value === -1);
           if (rows.length > 0) throw fault(rows);
-          return real.readings.write(batch);
+          return real.readings.write(batch, effort);
         },
       }),
     },
@@ -163,6 +163,7 @@ describe('failures', { concurrency: true }, () => {
       stored: 2,
       duplicate: 0,
       rejected: new Map(),
+      duplicates: [],
     });
     assert.deepEqual(seen, [null, 'away', 'away', 'away']);
     assert.equal(committer.failure, null);
@@ -287,7 +288,13 @@ describe('older readings', () => {
     const result = await committer.commitOlder(
       [later, same, earlier, absent].map((reading) => ({ ...reading, value: 9 })),
     );
-    assert.deepEqual(result, { stored: 3, duplicate: 1, rejected: new Map(), skipped: new Set([0]) });
+    assert.deepEqual(result, {
+      stored: 3,
+      duplicate: 1,
+      rejected: new Map(),
+      duplicates: [],
+      skipped: new Set([0]),
+    });
     const values: unknown[] = [];
     const query = {
       device: 'd',
@@ -317,6 +324,16 @@ describe('older readings', () => {
     await assert.rejects(commit('MISCONFIGURED'), /not read/);
     assert.equal((await commit('NOT_SUPPORTED')).stored, 2);
   });
+});
+
+test('duplicates are named by their places in the batch, also when its rows are isolated', async () => {
+  const [first, bad, ...rest] = readings([1, -1, 2, 3, 4]) as [Reading, Reading, ...Reading[]];
+  await real.readings.write([first, rest[1]!]);
+  const store = picky(FAULTS['that the store does not name']);
+  const committer = new Committer(store, logger, new AbortController().signal);
+  assert.deepEqual((await committer.commit([first, ...rest])).duplicates, [0, 2]);
+  const { duplicates, rejected } = await committer.commit([bad, first, { ...rest[0]!, value: 7 }, rest[2]!]);
+  assert.deepEqual([duplicates, [...rejected.keys()]], [[1, 3], [0]]);
 });
 
 test('a call that is not about readings is retried too', async () => {

@@ -26,12 +26,12 @@ interface Fault {
 async function setUp(context: TestContext, fault: Fault) {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-order-'));
   const real = await openStore(`sqlite:${join(directory, 's.db')}?synchronous=normal`);
-  const write = async (batch: readonly Reading[]) => {
+  const write: Store['readings']['write'] = async (batch, effort) => {
     await sleep(fault.delay(batch));
     if (fault.unavailable) throw new StoreError('UNAVAILABLE', 'away');
     const rows = [...batch.keys()].filter((index) => fault.refuse(batch[index]!));
     if (rows.length > 0) throw new StoreError('REJECTED', 'marked', { rows });
-    return real.readings.write(batch);
+    return real.readings.write(batch, effort);
   };
   const readings = Object.assign(Object.create(real.readings), { write });
   const store: Store = Object.create(real, {

@@ -20,9 +20,9 @@ async function setUp(context: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-clocks-'));
   const real = await openStore(`sqlite:${join(directory, 's.db')}?synchronous=normal`);
   const fault = { unavailable: false };
-  const write = async (batch: readonly Reading[]) => {
+  const write: Store['readings']['write'] = async (batch, effort) => {
     if (fault.unavailable) throw new StoreError('UNAVAILABLE', 'away');
-    return real.readings.write(batch);
+    return real.readings.write(batch, effort);
   };
   const readings = Object.assign(Object.create(real.readings), { write });
   const store: Store = Object.create(real, { readings: { value: readings } });
