@@ -388,7 +388,7 @@ export class Pipeline {
         origin: { client, settled },
         token: null,
         counted: true,
-        // Otherwise nobody knows whose readings the duplicates of a batch are.
+        // Otherwise it is not known whose readings the duplicates of a batch are.
         ownBatch: replayed || !this.#options.store.capabilities.namesDuplicates,
         spoolable: false,
         fromSpool: false,
