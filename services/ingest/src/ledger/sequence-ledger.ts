@@ -249,7 +249,7 @@ export class SequenceLedger {
 
   /**
    * Counts a stored sequence number that may have been counted already, such as one of a message in the spool. It is
-   * no duplicate then. A number below the lowest of its boot was stored before the ledger began.
+   * no duplicate then. One below the lowest counts too: a file that lacks the last numbers can lack those of a backfill.
    *
    * @returns whether it was new
    */
@@ -261,7 +261,7 @@ export class SequenceLedger {
     }
     const entry = bootsOf(known).find((each) => each.boot === boot);
     if (entry === undefined && known.retired?.includes(hash(boot))) return false;
-    if (entry !== undefined && seq <= entry.highest && !entry.gaps?.has(seq)) return false;
+    if (entry !== undefined && seq <= entry.highest && !lacks(entry, seq)) return false;
     this.record(device, boot, seq, true);
     return true;
   }
@@ -697,6 +697,11 @@ function gapDocument(
 
 function bootsOf({ older, newest }: Device): readonly Boot[] {
   return older === null ? [newest] : [...older, newest];
+}
+
+/** Whether a number up to the highest one is not among those that arrived, and can be judged. */
+function lacks({ lowest, floor, gaps }: Boot, seq: number): boolean {
+  return gaps?.has(seq) || (seq < lowest && seq >= floor && lowest - seq <= MAX_JUMP);
 }
 
 function toBoot([boot, ...numbers]: BootState): Boot {

@@ -313,6 +313,21 @@ test('a new boot does not end the doubt about it, or about those before', () => 
   assert.deepEqual(ranges(), [['c', [5, 5]]]);
 });
 
+test('numbers below the first one that the store has do not become missing when an older one arrives', () => {
+  // After a power cut the file has 32 to 34. Before, older ones were stored too, as a relay sends them.
+  const ledger = new SequenceLedger();
+  for (const seq of [32, 33, 34]) ledger.record('d', 'b', seq);
+  for (const seq of [12, 13, 16, 17, 31, 32, 33, 34]) ledger.confirm('d', 'b', seq);
+  ledger.record('d', 'b', 14, true);
+  const { lowest, highest } = ledger.tracked('d', 'b')!;
+  assert.deepEqual([lowest, highest], [12, 34]);
+  assert.deepEqual(ledger.list().list[0]!.ranges, [
+    [15, 15],
+    [18, 30],
+  ]);
+  assert.equal(ledger.duplicates, 0);
+});
+
 test('a number below the first one is not followed by missing ones while a device is in doubt', () => {
   const ledger = new SequenceLedger();
   ledger.record('d', 'b', 7);
