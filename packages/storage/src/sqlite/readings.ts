@@ -176,6 +176,8 @@ export class SqliteReadings implements BackendReadings {
 
   write(batch: readonly Reading[], effort?: WriteEffort): Promise<WriteResult> {
     return this.#db.transaction(() => {
+      // A transaction that another process kept from its end is repeated.
+      effort?.duplicates?.splice(0);
       const othersWrote = this.#dictionary.refresh();
       if (this.#newest === null) this.#newest = this.#readNewest();
       else if (othersWrote) this.#newest.arrivals = Arrivals.read(this.#db);
