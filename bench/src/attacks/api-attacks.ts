@@ -14,11 +14,7 @@ const groups: Attack = async (target) => {
   );
   await Promise.all(
     readers.map((options) =>
-      repeat(
-        target,
-        () => true,
-        () => target.request(target.api, '/v1/readings/groups?by=device', options),
-      ),
+      repeat(target, () => target.request(target.api, '/v1/readings/groups?by=device', options)),
     ),
   );
 };
@@ -45,11 +41,7 @@ const pages: Attack = async (target) => {
   const readers = Array.from({ length: 200 }, (_, n) => {
     const [url, path] = places[n % 2]!;
     const request = { from: addressOf(n % 5), key: target.keys.read[n % 4 < 2 ? 0 : 1] };
-    return repeat(
-      target,
-      () => true,
-      () => target.request(url, path, request),
-    );
+    return repeat(target, () => target.request(url, path, request));
   });
   const stalled = keep(target, 200, async (n) => {
     const [url, path] = places[n % 2]!;
@@ -63,14 +55,11 @@ const changes: Attack = async (target) => {
   let registered = 0;
   await Promise.all(
     Array.from({ length: 100 }, (_, n) =>
-      repeat(
-        target,
-        () => true,
-        () =>
-          target.request(target.api, `/v1/devices/d${registered++}`, {
-            ...{ from: addressOf(n % 5), key: target.keys.write[n % 2]!, method: 'PUT' },
-            body: JSON.stringify({ city: 'x'.repeat(100) }),
-          }),
+      repeat(target, () =>
+        target.request(target.api, `/v1/devices/d${registered++}`, {
+          ...{ from: addressOf(n % 5), key: target.keys.write[n % 2]!, method: 'PUT' },
+          body: JSON.stringify({ city: 'x'.repeat(100) }),
+        }),
       ),
     ),
   );

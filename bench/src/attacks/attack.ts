@@ -70,8 +70,8 @@ export async function keep(
 /** Repeats a step while the attack and `holds` last. A step that fails is repeated after a pause. */
 export async function repeat(
   { signal }: Target,
-  holds: () => boolean,
   step: () => Promise<unknown>,
+  holds: () => boolean = () => true,
 ): Promise<void> {
   while (!signal.aborted && holds()) await step().catch(() => sleep(PAUSE_MS));
 }

@@ -31,8 +31,8 @@ const publishers: Attack = async (target) =>
     for (let slot = 0; slot < WINDOW; slot++)
       void repeat(
         target,
-        () => !client.closed,
         () => client.publish(topic, '21.5', 1),
+        () => !client.closed,
       );
     return client.socket;
   });
@@ -46,11 +46,11 @@ const subscribers: Attack = async (target) => {
     const { socket } = await Client.login(target.mqtt, attackerOf(target, n, true, 5));
     void repeat(
       target,
-      () => !socket.destroyed,
       async () => {
         if (!socket.write(packet)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
         await sleep(5);
       },
+      () => !socket.destroyed,
     );
     return socket;
   });
@@ -151,12 +151,12 @@ const undecodable: Attack = async (target) => {
     for (let slot = 0; slot < 8; slot++) {
       void repeat(
         target,
-        () => !client.closed,
         async () => {
           n += 1;
           await client.publish(`sensors/${ATTACKER}/x${n}/state`, randomBytes(BIG), 1);
           await sleep(50);
         },
+        () => !client.closed,
       );
     }
     return client.socket;
@@ -214,8 +214,8 @@ async function publishing(target: Target, topic: string, payload: () => string):
     const client = await Client.login(target.mqtt, attackerOf(target, index, false, 1));
     void repeat(
       target,
-      () => !client.closed,
       () => client.publish(topic, payload(), 1),
+      () => !client.closed,
     );
     return client.socket;
   });
@@ -248,16 +248,12 @@ const explanations: Attack = async (target) => {
   ].map((body) => JSON.stringify(body));
   await Promise.all(
     bodies.map((body, index) =>
-      repeat(
-        target,
-        () => true,
-        async () => {
-          await target.request(target.ingest, '/explain', {
-            ...{ from: addressOf(index), key: target.keys.write[0], method: 'POST' },
-            body,
-          });
-        },
-      ),
+      repeat(target, async () => {
+        await target.request(target.ingest, '/explain', {
+          ...{ from: addressOf(index), key: target.keys.write[0], method: 'POST' },
+          body,
+        });
+      }),
     ),
   );
 };
@@ -284,14 +280,10 @@ const deliver = async (target: Target, count: number): Promise<void> => {
     Array.from({ length: 100 }, (_, n) => {
       const [url, path, bodyOf] = ways[n % ways.length]!;
       const key = target.keys.write[n % 2]!;
-      return repeat(
-        target,
-        () => true,
-        () => {
-          const body = bodyOf(Array.from({ length: count }, time));
-          return target.request(url, path, { ...{ from: addressOf(n % 5), key, method: 'POST', body } });
-        },
-      );
+      return repeat(target, () => {
+        const body = bodyOf(Array.from({ length: count }, time));
+        return target.request(url, path, { ...{ from: addressOf(n % 5), key, method: 'POST', body } });
+      });
     }),
   );
 };

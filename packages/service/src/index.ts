@@ -22,6 +22,7 @@ export * from './round-robin.ts';
 export * from './secrets.ts';
 export { Seldom } from './seldom.ts';
 export * from './service-app.ts';
+export * from './sqlite-results.ts';
 export * from './store-metrics.ts';
 export { readPair, TLS_OPTIONS, type Tls, type TlsFiles, tlsFiles, watchPair } from './tls.ts';
 export { Turns } from './turns.ts';

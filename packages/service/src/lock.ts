@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from './program/config-error.ts';
 import { whyFailed } from './program/why-failed.ts';
+import { hasSqliteResult, SQLITE_DAMAGED } from './sqlite-results.ts';
 
 const POLL_MS = 100;
 
@@ -43,7 +44,7 @@ export async function lockDirectory(
       const { errcode, message } = error as Error & { readonly errcode?: number };
       if (errcode !== SQLITE_BUSY) {
         db.close();
-        if (isNew || !isDamaged(errcode)) {
+        if (isNew || !hasSqliteResult(error, SQLITE_DAMAGED)) {
           const todo = `make it writable, or choose another directory with ${setting}`;
           throw new ConfigError([`${path} cannot be written: ${message}: ${todo}`]);
         }
@@ -64,11 +65,6 @@ export async function lockDirectory(
 }
 
 const SQLITE_BUSY = 5;
-
-/** SQLITE_CORRUPT and SQLITE_NOTADB. */
-function isDamaged(code: number | undefined): boolean {
-  return code !== undefined && [11, 26].includes(code & 0xff);
-}
 
 function open(directory: string, path: string, setting: string): DatabaseSync {
   let place = directory;

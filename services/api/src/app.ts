@@ -22,7 +22,7 @@ import { Answers } from './answers.ts';
 import { BackupClient } from './backup-client.ts';
 import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
-import { dispatch, type Handlers } from './dispatch.ts';
+import { dispatch, type Handler, type Handlers } from './dispatch.ts';
 import { exportHandlers } from './export/handlers.ts';
 import { fastLane, handedBody, handedLists } from './fast-lane.ts';
 import { httpMetrics } from './http-metrics.ts';
@@ -230,30 +230,28 @@ async function storeProblem(store: Store): Promise<string | null> {
   }
 }
 
+function wrapped(handlers: Handlers, wrap: (handler: Handler) => Handler): Handlers {
+  return Object.fromEntries(Object.entries(handlers).map(([id, handler]) => [id, wrap(handler)]));
+}
+
 function inTurns(turns: Turns, handlers: Handlers): Handlers {
-  const entries = Object.entries(handlers).map(([id, handler]): [string, Handlers[string]] => [
-    id,
-    async (call, response) => void (await turns.run(response, async () => handler(call, response))),
-  ]);
-  return Object.fromEntries(entries);
+  return wrapped(handlers, (handler) => async (call, response) => {
+    await turns.run(response, async () => handler(call, response));
+  });
 }
 
 /** Those that change the store run in turns of the clients, with rests between them. */
 function changesInTurns(operations: OperationTable, handlers: Handlers): Handlers {
+  const changes = Object.entries(handlers).filter(([id]) => operations.get(id)!.rule.scope !== 'read');
   let rested = Promise.resolve();
-  const changes = Object.entries(handlers)
-    .filter(([id]) => operations.get(id)!.rule.scope !== 'read')
-    .map(([id, handler]): [string, Handlers[string]] => [
-      id,
-      async (call, response) => {
-        await rested;
-        const began = performance.now();
-        try {
-          await handler(call, response);
-        } finally {
-          rested = sleep(Math.min(performance.now() - began, MOST_REST_MS));
-        }
-      },
-    ]);
-  return { ...handlers, ...inTurns(new Turns(CHANGING), Object.fromEntries(changes)) };
+  const withRests = wrapped(Object.fromEntries(changes), (handler) => async (call, response) => {
+    await rested;
+    const began = performance.now();
+    try {
+      await handler(call, response);
+    } finally {
+      rested = sleep(Math.min(performance.now() - began, MOST_REST_MS));
+    }
+  });
+  return { ...handlers, ...inTurns(new Turns(CHANGING), withRests) };
 }

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync } from
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { formatTime, type QuarantineDocument } from '@tidegauge/readings';
-import { ConfigError, type Logger, Problem } from '@tidegauge/service';
+import { ConfigError, hasSqliteResult, type Logger, Problem, SQLITE_DAMAGED } from '@tidegauge/service';
 import { diskBytes, PAGE_BYTES } from './disk-bytes.ts';
 import { encodePart } from './part.ts';
 import {
@@ -58,10 +58,8 @@ const LEAST_FILE_BYTES = 16 * PAGE_BYTES;
 const ROOM_BYTES = 64 * 1024;
 /** The largest size of the write-ahead log between two batches. */
 const MAX_LOG_BYTES = 2 * 1024 * 1024;
-/** SQLite's results for a damaged file: SQLITE_CORRUPT, SQLITE_NOTADB (https://sqlite.org/rescode.html). */
-const DAMAGED: readonly number[] = [11, 26];
 /** At the start also those of a damaged header: SQLITE_ERROR and, for a file that can be written, SQLITE_READONLY. */
-const DAMAGED_AT_START: readonly number[] = [...DAMAGED, 1, 8];
+const DAMAGED_AT_START: readonly number[] = [...SQLITE_DAMAGED, 1, 8];
 
 /**
  * Stores messages that cannot be decoded or stored, in ingest's own SQLite file. It is separate from the store,
@@ -126,7 +124,7 @@ export class Quarantine {
     try {
       return this.#add(batch);
     } catch (error) {
-      if (!isDamage(error, DAMAGED)) throw error;
+      if (!isDamage(error, SQLITE_DAMAGED)) throw error;
       this.#db.close();
       [this.#db, this.#insert] = this.#replace(error);
       return this.#add(batch);
@@ -501,9 +499,8 @@ export class Quarantine {
 
 function isDamage(error: unknown, codes: readonly number[]): error is Error {
   if (!(error instanceof Error)) return false;
-  const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown };
   // Node reports this for a number of 64 bits, which was never written.
-  return code === 'ERR_OUT_OF_RANGE' || (typeof errcode === 'number' && codes.includes(errcode & 0xff));
+  return (error as NodeJS.ErrnoException).code === 'ERR_OUT_OF_RANGE' || hasSqliteResult(error, codes);
 }
 
 function count(items: Map<string, number>, reason: string): void {

@@ -11,13 +11,13 @@ import { restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans, type ReadKind } from './field-plans.ts';
 import { type Current, FieldReader, type Payload, type Scalar } from './field-reader.ts';
 import { readField, Skipped } from './field-values.ts';
-import { type NamedValues, namedRecords, namedValues, recordList } from './named-values.ts';
+import { type NamedValues, NO_FIELDS, namedRecords, namedValues, recordList } from './named-values.ts';
 import { Doubt, numberOf } from './numbers.ts';
 import type { MappingOptions } from './options.ts';
 import { type ParsedAs, parseFields } from './parsed-fields.ts';
 import { isObject, isTable, type RecordAt, recordsAt, valueAt } from './paths.ts';
 import { BareText, parsePayload } from './payload-tree.ts';
-import { isName, RecordNames } from './record-names.ts';
+import { isName, isOfTopic, RecordNames } from './record-names.ts';
 import { timePaths } from './record-time.ts';
 import { compileTemplate, type TemplateValues } from './template.ts';
 import { commonStateOf, isNoValue } from './texts.ts';
@@ -68,9 +68,6 @@ export function compileMapping(options: MappingOptions): Decode {
   });
 }
 
-/** Names in templates that are no fields of the payload. */
-const OF_RECORD: ReadonlySet<string> = new Set(['device', 'metric', 'key', 'field']);
-
 /** A compiled mapping. It has no state besides caches, so a payload always becomes the same readings. */
 export class Mapping {
   readonly #plans: FieldPlans;
@@ -80,7 +77,7 @@ export class Mapping {
   readonly #value: string | null;
   readonly #fields: FieldReader;
   /** The fields of records that the mapping uses for names, times and values, the first part of each path. */
-  readonly #used: ReadonlySet<string>;
+  readonly #used: Set<string>;
 
   /** @param otherwise how metrics are read that `values` does not have */
   constructor(options: MappingOptions, otherwise: ReadKind = 'auto') {
@@ -88,15 +85,13 @@ export class Mapping {
     this.#records = options.records === undefined ? null : [options.records].flat();
     this.#names = new RecordNames(options);
     this.#value = options.value ?? null;
-    const used = [...this.#names.fields, ...timePaths(options), ...unitPaths(options)];
-    this.#plans = new FieldPlans(options, new Set(used), otherwise);
+    const paths = [...this.#names.fields, ...timePaths(options)];
+    this.#plans = new FieldPlans(options, new Set([...paths, ...unitPaths(options)]), otherwise);
     this.#fields = new FieldReader(options, this.#names, this.#plans);
-    const paths = [
-      ...this.#names.fields,
-      ...timePaths(options),
-      ...(this.#value === null ? [] : [this.#value]),
-    ];
+    if (this.#value !== null) paths.push(this.#value);
     this.#used = new Set(paths.map((path) => path.split('.', 1)[0]!));
+    // In a template it is the name of the record itself.
+    this.#used.delete('key');
   }
 
   /**
@@ -151,17 +146,19 @@ export class Mapping {
     if (list.length === 0 || !list.every(isTable)) return [{ key: '', value: root }];
     const used = this.#usedOf(list[0], context);
     const namesMetrics = this.#names.hasMetric || this.#value !== null;
-    const named = namesMetrics ? null : (namedRecords(list) ?? namedRecords(list, used));
+    let named = namesMetrics ? null : namedRecords(list);
+    if (!namesMetrics && used.size > 0) named ??= namedRecords(list, used);
     const isOne = named === null && used.size === 0 && (namedValues(list)?.name ?? 'metric') !== 'metric';
     if (isOne) return [{ key: '', value: root }];
     return list.map((value, index) => ({ key: String(index), value, named }));
   }
 
   /** The fields of a record that the mapping uses. What the topic has counts before them. */
-  #usedOf(record: unknown, { captured }: DecodeContext): ReadonlySet<string> {
-    const isUsed = (field: string) =>
-      this.#used.has(field) && !OF_RECORD.has(field) && !Object.hasOwn(captured ?? {}, field);
-    return new Set(isTable(record) ? Object.keys(record).filter(isUsed) : []);
+  #usedOf(record: unknown, context: DecodeContext): ReadonlySet<string> {
+    if (this.#used.size === 0 || !isTable(record)) return NO_FIELDS;
+    return new Set(
+      Object.keys(record).filter((field) => this.#used.has(field) && !isOfTopic(field, context)),
+    );
   }
 
   /** Reads a payload that is not JSON: a number, also with a unit, or a word for a state. */
@@ -247,8 +244,10 @@ export class Mapping {
     const names = { device, levelDevice };
     const current: Current = { payload, index, values, ...names, time: time.time, boot, seq, reserved };
     if (this.#value !== null) return this.#readValue(current, this.#value);
-    const unread = () => new Set([...reserved, ...this.#usedOf(fields, context)]);
-    if (record.named) return this.#fields.readNamed(current, '', fields, record.named, 0, unread());
+    if (record.named) {
+      const unread = new Set([...reserved, ...this.#usedOf(fields, context)]);
+      return this.#fields.readNamed(current, '', fields, record.named, 0, unread);
+    }
     return this.#readSeriesAndFields(current, fields, reserved);
   }
 

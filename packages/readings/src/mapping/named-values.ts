@@ -14,7 +14,7 @@ export interface NamedValues {
   readonly value: string;
 }
 
-const NO_FIELDS: ReadonlySet<string> = new Set();
+export const NO_FIELDS: ReadonlySet<string> = new Set();
 const NOTHING: readonly unknown[] = Object.freeze([]);
 
 /** The records of a payload that is an array, or an object with the only field `readings`; otherwise none. */

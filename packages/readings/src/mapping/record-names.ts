@@ -48,11 +48,9 @@ export class RecordNames {
   }
 
   /** Whether the payload has a part in the name of the device, or of every metric besides its field. */
-  tellsApart({ captured }: DecodeContext): boolean {
+  tellsApart(context: DecodeContext): boolean {
     const names = [...(this.#device?.names ?? []), ...(this.namesFields ? this.#metric!.names : [])];
-    const isOfTopic = (name: string) =>
-      ['device', 'metric', 'field'].includes(name) || Object.hasOwn(captured ?? {}, name);
-    return !names.every(isOfTopic);
+    return !names.every((name) => isOfTopic(name, context));
   }
 
   /** @param hasLevel whether the metric of the topic is a part of the name of the value */
@@ -101,6 +99,11 @@ export class RecordNames {
     const filled = this.#metric!.fill({ ...values, field }, cleanName, oneWord);
     return typeof filled === 'string' ? filled : missing(filled.missing, 'metric');
   }
+}
+
+/** Whether a name in a template is of the topic, or of the field that it names, and so of no other field of the payload. */
+export function isOfTopic(name: string, { captured }: DecodeContext): boolean {
+  return ['device', 'metric', 'field'].includes(name) || Object.hasOwn(captured ?? {}, name);
 }
 
 /** Whether a value of a payload can be the name of a device or a metric. */

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { lockDirectory } from '../../src/index.ts';
 
+const NOW = { waitMs: 0, setting: '--data' };
 const LOCK = fileURLToPath(new URL('../../src/lock.ts', import.meta.url));
 
 function folder(context: TestContext): string {
@@ -34,15 +35,12 @@ test('only one process can lock a directory; the error contains the other proces
   const directory = folder(context);
   const child = await holder(directory);
   context.after(() => child.kill('SIGKILL'));
-  await assert.rejects(
-    lockDirectory(directory, 'test', { waitMs: 0, setting: '--data' }),
-    ({ message }: Error) => {
-      assert.match(message, /data is used by another Tidegauge \(process \d+ on .+\)/);
-      assert.ok(message.includes(`process ${child.pid} `) && message.includes('--data'), message);
-      return true;
-    },
-  );
-  const other = await lockDirectory(directory, 'other', { waitMs: 0, setting: '--data' });
+  await assert.rejects(lockDirectory(directory, 'test', NOW), ({ message }: Error) => {
+    assert.match(message, /data is used by another Tidegauge \(process \d+ on .+\)/);
+    assert.ok(message.includes(`process ${child.pid} `) && message.includes('--data'), message);
+    return true;
+  });
+  const other = await lockDirectory(directory, 'other', NOW);
   other.release();
   assert.equal(statSync(directory).mode & 0o777, 0o700);
   assert.equal(statSync(join(directory, 'test.lock')).mode & 0o777, 0o600);
@@ -54,19 +52,17 @@ test('a held lock is waited for, and is free at once when its process is killed'
   const waiting = lockDirectory(directory, 'test', { waitMs: 20_000, setting: '--data' });
   setTimeout(() => child.kill('SIGKILL'), 300);
   const lock = await waiting;
-  await assert.rejects(lockDirectory(directory, 'test', { waitMs: 0, setting: '--data' }));
+  await assert.rejects(lockDirectory(directory, 'test', NOW));
   lock.release();
-  (await lockDirectory(directory, 'test', { waitMs: 0, setting: '--data' })).release();
+  (await lockDirectory(directory, 'test', NOW)).release();
 });
 
 test('a directory that cannot be made is reported as a configuration mistake', async () => {
   await assert.rejects(
-    lockDirectory('/dev/null/data', 'test', { waitMs: 0, setting: '--data' }),
+    lockDirectory('/dev/null/data', 'test', NOW),
     /\/dev\/null\/data cannot be used: .*--data/,
   );
 });
-
-const NOW = { waitMs: 0, setting: '--data' };
 
 test('a damaged lock file locks as a new one does, also beside a process that has the lock', async (context) => {
   const directory = folder(context);

@@ -520,7 +520,7 @@ export class SequenceLedger {
       entry.isUncertain &&= isAgain;
     } else if (seq >= entry.lowest) {
       this.#fill(entry, seq);
-    } else if (seq < entry.floor || entry.lowest - seq > MAX_JUMP) {
+    } else if (!mayPrecede(entry, seq)) {
       this.#unjudged++;
     } else {
       this.#miss(entry, seq + 1, entry.lowest - 1);
@@ -700,8 +700,13 @@ function bootsOf({ older, newest }: Device): readonly Boot[] {
 }
 
 /** Whether a number up to the highest one is not among those that arrived, and can be judged. */
-function lacks({ lowest, floor, gaps }: Boot, seq: number): boolean {
-  return gaps?.has(seq) || (seq < lowest && seq >= floor && lowest - seq <= MAX_JUMP);
+function lacks(entry: Boot, seq: number): boolean {
+  return entry.gaps?.has(seq) || (seq < entry.lowest && mayPrecede(entry, seq));
+}
+
+/** Whether a number below the lowest one can be judged. */
+function mayPrecede({ lowest, floor }: Boot, seq: number): boolean {
+  return seq >= floor && lowest - seq <= MAX_JUMP;
 }
 
 function toBoot([boot, ...numbers]: BootState): Boot {

@@ -137,7 +137,7 @@ export class ModelStore {
           maxBatch,
           atomicBatches: isAtomic,
           countsDuplicates: true,
-          namesDuplicates: this.#options.isAtomic,
+          namesDuplicates: isAtomic,
           rollups: hasRollups,
         },
       }),

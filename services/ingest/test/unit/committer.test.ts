@@ -263,7 +263,7 @@ test('what a failed write had stored counts as duplicate when its parts are writ
 });
 
 describe('older readings', () => {
-  /** The real store, whose ranges fail as given for the value -1. */
+  /** The real store, which cannot read the readings of some times. */
   const unreadable = (code: 'REJECTED' | 'NOT_SUPPORTED' | 'MISCONFIGURED', times: ReadonlySet<number>) =>
     Object.create(real, {
       readings: {

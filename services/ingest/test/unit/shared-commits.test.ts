@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { temporaryDirectory } from '@tidegauge/process';
 import type { Reading } from '@tidegauge/readings';
 import { openStore, type Store, type WriteEffort } from '@tidegauge/storage';
 import { httpMessage } from '../../src/raw-message.ts';
@@ -10,8 +9,8 @@ import { testPipeline } from '../test-pipeline.ts';
 
 /** An ingest over SQLite, or over a store that does not name duplicates, and the sizes of its batches. */
 async function setUp(context: TestContext, namesDuplicates: boolean) {
-  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-shared-'));
-  const real = await openStore(`sqlite:${join(directory, 's.db')}?synchronous=normal`);
+  const folder = temporaryDirectory('shared-commits');
+  const real = await openStore(`sqlite:${join(folder.path, 's.db')}?synchronous=normal`);
   const sizes: number[] = [];
   const write = async (batch: readonly Reading[], effort?: WriteEffort) => {
     sizes.push(batch.length);
@@ -21,13 +20,13 @@ async function setUp(context: TestContext, namesDuplicates: boolean) {
     readings: { value: Object.assign(Object.create(real.readings), { write }) },
     capabilities: { value: { ...real.capabilities, namesDuplicates } },
   });
-  const ingest = testPipeline(store, directory, 1000);
+  const ingest = testPipeline(store, folder.path, 1000);
   context.after(async () => {
     ingest.pipeline.abort();
     await ingest.spool.close();
     ingest.quarantine.close();
     await real.close();
-    await rm(directory, { recursive: true });
+    folder.remove();
   });
   const deliver = (...times: readonly number[]) => {
     const readings = times.map((t) => ({ device: 'd', metric: 'm', t, v: t }));
